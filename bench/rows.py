@@ -215,7 +215,8 @@ def commits():
 def safeguards():
     """What a safeguard of servers costs: one alone, beside servers without it."""
     prices = (("leases", "leases of sessions and masters", (), ("--session-lease", "inf", "--master-lease", "inf")),
-              ("journal", "the journal and its log of requests", ("--journal", "FOLDER/journal"), ()))
+              ("journal", "the journal and its log of requests", ("--journal", "FOLDER/journal"), ()),
+              ("determinism", "deterministic servers", ("--deterministic",), ()))
     works = (("null", "null step on 1 worker process", "workers_1", {"worker": 1}, "µs", 31),
              ("rows", "pull and push 4,096 rows of 64", "rows_1", PS, "ms", 21),
              ("dense", "pull and push a dense 100 MB variable", "dense_1", PS, "ms", 7),

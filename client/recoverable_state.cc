@@ -35,7 +35,19 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   const Scope root = scope.Root();
   const bool apart = shares_variables() && !options_.saveables.empty();
   const std::vector<Saveable> together = shares_variables() ? std::vector<Saveable>() : options_.saveables;
-  const bool is_saved = !options_.checkpoint_dir.empty();
+  const bool is_saved = !options_.checkpoint_dir.empty() && !uses_stores();
+  if (uses_stores() && (apart || !options_.states.empty())) {
+    root.UpdateStatus(errors::InvalidArgument(
+        "Checkpoints in the stores of tasks (checkpoint_tasks) hold variables, and the saveables of a single loop: not "
+        "embeddings, nor the input positions of a chief or worker"));
+  } else if (uses_stores() && !is_worker()) {
+    stores_ = std::make_unique<CheckpointStores>(root, CheckpointStoresOptions{.tasks = options_.checkpoint_tasks,
+                                                                               .model = options_.checkpoint_dir,
+                                                                               .holder = holder(),
+                                                                               .max_to_keep = options_.max_to_keep,
+                                                                               .saveables = together,
+                                                                               .snapshots = options_.snapshots});
+  }
   const auto make_saver = [&](const Scope& at, std::vector<Saveable> saveables, bool no_variables) {
     return std::make_unique<Saver>(at, std::vector<ResourceVariable>(),
                                    SaverOptions{.max_to_keep = options_.max_to_keep,
@@ -72,10 +84,9 @@ std::string RecoverableState::prefix() const {
 }
 
 absl::Status RecoverableState::TakeLease() {
-  if (!is_saved()) return absl::OkStatus();
+  if (!is_saved() || uses_stores()) return absl::OkStatus();
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(prefix()));
-  absl::StatusOr<std::unique_ptr<CheckpointLease>> lease =
-      CheckpointLease::Take(files, dir(), {.holder = shares_variables() ? options_.name : "training"});
+  absl::StatusOr<std::unique_ptr<CheckpointLease>> lease = CheckpointLease::Take(files, dir(), {.holder = holder()});
   if (absl::IsUnimplemented(lease.status())) {
     WEIR_LOG(WARNING) << "Nothing prevents two processes from writing checkpoints to one directory: "
                       << lease.status().message();
@@ -150,22 +161,32 @@ absl::Status RecoverableState::InitializeVariables(Session& session) {
   return positions_whole_.valid() ? session.RunTargets({initialize_positions_}) : absl::OkStatus();
 }
 
+absl::Status RecoverableState::RestoreFromStores(Session& session, RestoredGeneration* restored) {
+  ASSIGN_OR_RETURN(CheckpointStores::Restored newest, stores_->RestoreNewest(session));
+  restored->checkpoint = std::move(newest.checkpoint);
+  restored->generation = newest.generation;
+  return absl::OkStatus();
+}
+
+absl::Status RecoverableState::RestoreFromFiles(Session& session, RestoredGeneration* restored) {
+  ASSIGN_OR_RETURN(restored->checkpoint,
+                   RestoreNewest({saver_.get(), options_.checkpoint_dir},
+                                 [&](const std::string& checkpoint) { return RestoreVariables(session, checkpoint); }));
+  if (restored->checkpoint.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(restored->checkpoint));
+  if (const auto manifest = ReadManifest(files, restored->checkpoint); manifest.ok()) {
+    restored->generation = manifest->generation();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RecoverableState::EstablishVariables(Session& session, std::string* restored_from) {
   if (lease_ != nullptr) RETURN_IF_ERROR(lease_->Check());
   RestoredGeneration restored{.restore = absl::StrFormat("%016x", RandomBits())};
   RETURN_IF_ERROR(marker_->Begin(session, restored.restore));
-  ASSIGN_OR_RETURN(*restored_from,
-                   RestoreNewest({saver_.get(), options_.checkpoint_dir},
-                                 [&](const std::string& checkpoint) { return RestoreVariables(session, checkpoint); }));
-  if (restored_from->empty()) {
-    RETURN_IF_ERROR(InitializeVariables(session));
-  } else {
-    restored.checkpoint = *restored_from;
-    ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(*restored_from));
-    if (const auto manifest = ReadManifest(files, *restored_from); manifest.ok()) {
-      restored.generation = manifest->generation();
-    }
-  }
+  RETURN_IF_ERROR(stores_ != nullptr ? RestoreFromStores(session, &restored) : RestoreFromFiles(session, &restored));
+  *restored_from = restored.checkpoint;
+  if (restored.checkpoint.empty()) RETURN_IF_ERROR(InitializeVariables(session));
   RETURN_IF_ERROR(marker_->End(session, restored));
   generation_ = restored;
   return absl::OkStatus();
@@ -235,6 +256,7 @@ absl::Status RecoverableState::SaveStates(Session& session, int64_t step, Saver:
 }
 
 absl::Status RecoverableState::Save(Session& session, int64_t step) {
+  if (stores_ != nullptr) return stores_->Save(session, step, nullptr);
   Saver::SaveOptions options;
   RETURN_IF_ERROR(SaveStates(session, step, &options));
   return own_saver().Save(session, prefix(), step, options).status();
@@ -251,6 +273,7 @@ absl::Status RecoverableState::BeginSave(Session& session, int64_t step) {
 absl::Status RecoverableState::ReserveSnapshot(Session& session) { return own_saver().ReserveSnapshot(session); }
 
 absl::Status RecoverableState::FinishSave(Session& session) {
+  if (stores_ != nullptr) return stores_->Save(session, begun_.step, &begun_.snapshot);
   return own_saver().Save(session, prefix(), begun_.step, begun_.options).status();
 }
 

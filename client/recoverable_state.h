@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client/checkpoint_stores.h"
 #include "client/restore_marker.h"
 #include "client/saver.h"
 #include "client/session.h"
@@ -34,6 +35,9 @@ struct RecoverableStateOptions {
   // The task. A worker's saveables are in the directory "<checkpoint_dir>/input/<name>".
   std::string name;
   ResourceVariable global_step;
+  // Checkpoints are in these tasks' stores (CheckpointStores), and `checkpoint_dir` is the model's name there. Not with
+  // `states`, nor with saveables of a loop that shares its variables.
+  std::vector<std::string> checkpoint_tasks;
   bool snapshots = false;  // allows BeginSave and FinishSave
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
 };
@@ -63,7 +67,7 @@ class RecoverableState {
   absl::Status ReserveSnapshot(Session& session);
   int64_t snapshot_bytes() const { return is_saved() ? own_saver().snapshot_bytes() : 0; }
 
-  bool is_saved() const { return saver_ != nullptr || positions_ != nullptr; }
+  bool is_saved() const { return saver_ != nullptr || positions_ != nullptr || stores_ != nullptr; }
 
  private:
   using Restore = std::function<absl::Status(const std::string& checkpoint)>;
@@ -76,8 +80,15 @@ class RecoverableState {
   // The newest checkpoint from which `restore` succeeds, skipping damaged ones; "" if there are none.
   static absl::StatusOr<std::string> RestoreNewest(const Source& source, const Restore& restore);
   absl::Status SaveStates(Session& session, int64_t step, Saver::SaveOptions* options);
-  const Saver& own_saver() const { return is_worker() ? *positions_ : *saver_; }
+  const Saver& own_saver() const {
+    if (stores_ != nullptr) return stores_->saver();
+    return is_worker() ? *positions_ : *saver_;
+  }
+  bool uses_stores() const { return !options_.checkpoint_tasks.empty(); }
   absl::Status EstablishVariables(Session& session, std::string* restored_from);
+  // From the newest checkpoint. `restored` stays as it is if there are none.
+  absl::Status RestoreFromStores(Session& session, RestoredGeneration* restored);
+  absl::Status RestoreFromFiles(Session& session, RestoredGeneration* restored);
   absl::Status RestoreVariables(Session& session, const std::string& checkpoint);
   absl::Status InitializeVariables(Session& session);
   absl::Status EstablishPositions(Session& session);
@@ -86,14 +97,16 @@ class RecoverableState {
   static absl::StatusOr<bool> Read(Session& session, const Output& flag);
   bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
   bool is_worker() const { return options_.role == TrainingRole::kWorker; }
+  std::string holder() const { return shares_variables() ? options_.name : "training"; }
   // Of this loop's checkpoints.
   std::string prefix() const;
   std::string dir() const { return std::string(DirName(prefix())); }
 
   const RecoverableStateOptions options_;
-  std::unique_ptr<Saver> saver_;           // of variables and saveables
-  std::unique_ptr<Saver> variables_only_;  // of a chief with saveables, for checkpoints without them
-  std::unique_ptr<Saver> positions_;       // of a chief's or worker's saveables
+  std::unique_ptr<Saver> saver_;              // of variables and saveables
+  std::unique_ptr<Saver> variables_only_;     // of a chief with saveables, for checkpoints without them
+  std::unique_ptr<Saver> positions_;          // of a chief's or worker's saveables
+  std::unique_ptr<CheckpointStores> stores_;  // instead of all of these
   std::unique_ptr<CheckpointLease> lease_;
   struct BegunSave {
     int64_t step = 0;

@@ -14,6 +14,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
+#include "core/device/device_name.h"
 #include "core/random_bits.h"
 
 namespace weir {
@@ -80,12 +81,20 @@ absl::StatusOr<CheckpointManifest> DescribeStaged(FileSystem* files, const std::
 
 }  // namespace
 
+std::string Saver::TaskOf(const std::string& device) {
+  absl::StatusOr<DeviceName> name = DeviceName::Parse(device);
+  if (!name.ok()) return device;
+  if (name->job.has_value() && !name->replica.has_value()) name->replica = 0;
+  return name->TaskName();
+}
+
 std::vector<Saver::Shard> Saver::MakeShards(const std::vector<ResourceVariable>& variables) const {
+  const auto place = [&](const std::string& device) { return options_.separate_tasks ? TaskOf(device) : device; };
   absl::btree_map<std::string, Shard> by_device;
   for (const ResourceVariable& variable : variables) {
-    if (variable.valid()) by_device[variable.handle().node()->requested_device()].variables.push_back(variable);
+    if (variable.valid()) by_device[place(variable.handle().node()->requested_device())].variables.push_back(variable);
   }
-  for (const Saveable& saveable : options_.saveables) by_device[saveable.device].saveables.push_back(saveable);
+  for (const Saveable& saveable : options_.saveables) by_device[place(saveable.device)].saveables.push_back(saveable);
   std::vector<Shard> shards;
   for (auto& [device, shard] : by_device) {
     shards.push_back(std::move(shard));
@@ -138,8 +147,11 @@ void Saver::AddPrefixes(const Scope& scope, const std::vector<Shard>& shards) {
   for (const Shard& shard : shards) {
     shard_prefixes_.push_back(
         ops::Placeholder(scope.WithDevice(shard.device).WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
-    for (const ResourceVariable& variable : shard.variables) names_.push_back(variable.options().save_name);
-    for (const Saveable& saveable : shard.saveables) names_.push_back(saveable.name);
+    std::vector<std::string> names;
+    for (const ResourceVariable& variable : shard.variables) names.push_back(variable.options().save_name);
+    for (const Saveable& saveable : shard.saveables) names.push_back(saveable.name);
+    names_.insert(names_.end(), names.begin(), names.end());
+    if (options_.separate_tasks) task_shards_.push_back({shard.device, std::move(names)});
   }
   all_shard_prefixes_ = ops::Placeholder(scope.WithDevice(shards[0].device).WithName("all_shard_prefixes"), DT_STRING);
 }
@@ -165,6 +177,7 @@ Operation Saver::AddSave(const Scope& scope, const std::vector<Shard>& shards, b
     saves.push_back(ops::SaveV2(on_device, shard_prefixes_[k], Tensor::Vector<tstring>(names),
                                 Tensor::Vector<tstring>(slices), InputList(values.begin(), values.end())));
   }
+  if (options_.separate_tasks) return ops::NoOp(scope.WithControlDependencies(saves).WithName("save_shards"));
   return ops::MergeV2Checkpoints(scope.WithDevice(shards[0].device).WithControlDependencies(saves), all_shard_prefixes_,
                                  prefix_, {.delete_old_dirs = true});
 }
@@ -205,8 +218,9 @@ void Saver::AddRestore(const Scope& scope, const std::vector<Shard>& shards) {
       types.push_back(saveable.dtype);
     }
     slices.resize(names.size());
+    const Output& prefix = options_.separate_tasks ? shard_prefixes_[values.size()] : prefix_;
     values.push_back(
-        ops::RestoreV2(on_device, prefix_, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(slices), types));
+        ops::RestoreV2(on_device, prefix, Tensor::Vector<tstring>(names), Tensor::Vector<tstring>(slices), types));
     if (!scope.ok()) return;
     reads.push_back(values.back()[0].op());
   }
@@ -261,20 +275,37 @@ absl::Status Saver::Release(Session& session, const Snapshot& snapshot) const {
   return session.Run(feeds, {}, removes).status();
 }
 
+FeedList Saver::ShardFeeds(const std::vector<std::string>& prefixes, const Snapshot* snapshot) const {
+  FeedList feeds;
+  for (size_t i = 0; i < prefixes.size(); ++i) {
+    feeds.emplace_back(shard_prefixes_[i], Tensor::Scalar<tstring>(prefixes[i]));
+  }
+  for (size_t i = 0; snapshot != nullptr && i < kept_.size(); ++i) {
+    feeds.emplace_back(kept_[i].handle, Tensor::Scalar<tstring>(snapshot->handles[i]));
+  }
+  return feeds;
+}
+
+absl::Status Saver::SaveShards(Session& session, const std::vector<std::string>& prefixes,
+                               const Snapshot* snapshot) const {
+  return session.Run(ShardFeeds(prefixes, snapshot), {}, {snapshot != nullptr ? save_snapshot_ : save_}).status();
+}
+
+absl::Status Saver::RestoreShards(Session& session, const std::vector<std::string>& prefixes) const {
+  return session.Run(ShardFeeds(prefixes, nullptr), {}, {restore_}).status();
+}
+
 absl::StatusOr<std::string> Saver::Stage(Session& session, FileSystem* files, const std::string& temporary,
                                          const Snapshot* snapshot) const {
   RETURN_IF_ERROR(files->CreateDir(temporary));
   const std::string staged = JoinPath(temporary, "merged");
-  FeedList feeds = {{prefix_, Tensor::Scalar<tstring>(staged)}};
-  std::vector<tstring> shard_prefixes;
+  std::vector<std::string> prefixes;
   for (int i = 0; i < num_shards_; ++i) {
-    shard_prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, i, num_shards_));
-    feeds.emplace_back(shard_prefixes_[i], Tensor::Scalar<tstring>(shard_prefixes.back()));
+    prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, i, num_shards_));
   }
-  feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(shard_prefixes));
-  for (size_t i = 0; snapshot != nullptr && i < kept_.size(); ++i) {
-    feeds.emplace_back(kept_[i].handle, Tensor::Scalar<tstring>(snapshot->handles[i]));
-  }
+  FeedList feeds = ShardFeeds(prefixes, snapshot);
+  feeds.emplace_back(prefix_, Tensor::Scalar<tstring>(staged));
+  feeds.emplace_back(all_shard_prefixes_, Tensor::Vector<tstring>(prefixes));
   RETURN_IF_ERROR(session.Run(feeds, {}, {snapshot != nullptr ? save_snapshot_ : save_}).status());
   return staged;
 }

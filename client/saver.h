@@ -22,6 +22,8 @@ struct SaverOptions {
   std::vector<Saveable> saveables;  // additional state to save and restore
   bool no_variables = false;        // only the saveables
   bool snapshots = false;           // allows TakeSnapshot
+  // A checkpoint for each task, of its part of the state, instead of one: for SaveShards and RestoreShards only.
+  bool separate_tasks = false;
 };
 
 // Adds save and restore ops to a graph, one shard per device with saved state: every task writes its state to a
@@ -77,6 +79,23 @@ class Saver {
   // progress; one of a process that has lost the lease fails.
   absl::Status RemoveUnfinished(const std::string& prefix, const CheckpointLease* lease = nullptr) const;
 
+  // What one task saves, with SaverOptions::separate_tasks.
+  struct TaskShard {
+    std::string task;                // "/job:ps/replica:0/task:1"
+    std::vector<std::string> names;  // of its tensors in checkpoints
+  };
+  const std::vector<TaskShard>& task_shards() const { return task_shards_; }
+  // The task of a device, or of a partial name, in that form.
+  static std::string TaskOf(const std::string& device);
+  // Each shard's task writes it to its prefix, as that task sees it; of `snapshot` if it is not null, which is not
+  // released.
+  absl::Status SaveShards(Session& session, const std::vector<std::string>& prefixes, const Snapshot* snapshot) const;
+  // Each shard's task reads it from its prefix, a checkpoint that may have more. No variable has changed after NotFound
+  // or DataLoss.
+  absl::Status RestoreShards(Session& session, const std::vector<std::string>& prefixes) const;
+  // Drops a snapshot that need not be written.
+  absl::Status Release(Session& session, const Snapshot& snapshot) const;
+
   // Restores from the checkpoint whose prefix is fed to prefix().
   const Output& prefix() const { return prefix_; }
   const Operation& restore() const { return restore_; }
@@ -92,7 +111,7 @@ class Saver {
                                     const Snapshot* snapshot) const;
   absl::Status StageAndPublish(Session& session, const std::string& path, const SaveOptions& options,
                                std::optional<int64_t> step) const;
-  absl::Status Release(Session& session, const Snapshot& snapshot) const;
+  FeedList ShardFeeds(const std::vector<std::string>& prefixes, const Snapshot* snapshot) const;
   // Adds ops that keep the present value of a variable; returns what SaveV2 then writes.
   Output KeepVariable(const Scope& on_device, const ResourceVariable& variable);
   // Adds ops that keep `value`, which is copied if it is `shared` with updates in place.
@@ -107,6 +126,7 @@ class Saver {
   const SaverOptions options_;
   int num_shards_ = 0;
   std::vector<std::string> names_;  // of the entries
+  std::vector<TaskShard> task_shards_;
   // Ops of one entry's part in a snapshot.
   struct Kept {
     Output capture;  // keeps the current value; its handle

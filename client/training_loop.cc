@@ -38,6 +38,7 @@ TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
                      .states = options_.states,
                      .name = options_.task_name,
                      .global_step = options_.global_step,
+                     .checkpoint_tasks = options_.checkpoint_tasks,
                      .snapshots = options_.saves_in_background,
                      .files = options_.files}) {
   const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());

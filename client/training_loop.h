@@ -28,7 +28,13 @@ struct TrainingLoopOptions {
   std::vector<std::shared_ptr<TrainingHook>> hooks;
   int64_t max_steps = 0;  // stops when the global step reaches it, even before the first step; 0: no limit
 
-  std::string checkpoint_dir;    // empty: none are written, and recovery starts from the beginning
+  std::string checkpoint_dir;  // empty: none are written, and recovery starts from the beginning
+  // Keeps checkpoints on these tasks instead of in a directory: each task's variables in its own store (weir server
+  // --checkpoint-store), and a copy in the store of the next task of the list, so that the loss of one task with its
+  // disk loses nothing. All tasks with variables, such as "/job:ps/task:0", and at least two. `checkpoint_dir` is then
+  // the model's name in the stores, a relative path. Not with `states`, nor with `saveables` of a chief or worker;
+  // `keep_every` does not apply.
+  std::vector<std::string> checkpoint_tasks;
   int64_t checkpoint_steps = 0;  // every so many steps; 0: not by steps
   absl::Duration checkpoint_interval = absl::InfiniteDuration();
   // Saves between steps are written, at low priority, while the next steps run; their values are those of one moment.

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "client/runtime/task_runtime.h"
 #include "core/clock.h"
+#include "core/files/store_file_system.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/clients/client_leases.h"
@@ -149,9 +150,20 @@ absl::Status ServedTask::MakeRuntime() {
     MutexLock lock(worker_mu_);
     worker_ = runtime_->worker();
   }
+  RETURN_IF_ERROR(Annotate(OpenCheckpointStore(), "--checkpoint-store"));
   if (!runtime_->no_gpu_reason().empty()) {
     WEIR_LOG(INFO).With("task", task_).With("reason", runtime_->no_gpu_reason()) << "no GPUs";
   }
+  return absl::OkStatus();
+}
+
+absl::Status ServedTask::OpenCheckpointStore() {
+  if (options_.checkpoint_store.empty()) return absl::OkStatus();
+  const std::string directory = JoinPath(options_.checkpoint_store, absl::StrCat(options_.job, "-", options_.index));
+  ASSIGN_OR_RETURN(std::shared_ptr<FileSystem> store, NewStoreFileSystem(directory));
+  const std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
+  RETURN_IF_ERROR(files->Register(kStoreScheme, std::move(store)));
+  for (const auto& device : runtime_->devices()) device->set_file_systems(files);
   return absl::OkStatus();
 }
 

@@ -48,6 +48,7 @@ class ServedTask {
   void MakeLinks();
   absl::Status OpenJournal();
   absl::Status MakeRuntime();
+  absl::Status OpenCheckpointStore();
   absl::Status Serve(const std::string& address);
   void EndSession(const std::string& session);
   void StopServing(absl::Duration patience);

@@ -58,6 +58,8 @@ class Server {
     bool deterministic = false;
     // Where this task's master records its sessions, to serve them again after a restart; empty: nowhere.
     std::string journal_directory;
+    // Where this task keeps checkpoints, in a subdirectory JOB-INDEX: "store://" to graphs. Empty: nowhere.
+    std::string checkpoint_store;
     // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;

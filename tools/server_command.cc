@@ -157,6 +157,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.bind_address = address.ToString();
   options.insecure = command.insecure;
   options.journal_directory = command.journal;
+  options.checkpoint_store = command.checkpoint_store;
   options.compute_threads = command.threads;
   options.shared_memory = command.shared_memory;
   options.streams = command.streams;

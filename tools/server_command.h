@@ -16,8 +16,9 @@ struct ServerCommand {
   std::optional<int> port;  // overrides the cluster's
   std::string bind;         // host to listen on
   bool insecure = false;
-  std::string ready_file;  // created with the address and a line end as content, when the task is ready
-  std::string journal;     // directory of the master's journal; empty: none
+  std::string ready_file;        // created with the address and a line end as content, when the task is ready
+  std::string journal;           // directory of the master's journal; empty: none
+  std::string checkpoint_store;  // directory of the tasks' checkpoint stores; empty: none
   int threads = 0;
   bool shared_memory = true;
   bool streams = true;

@@ -115,6 +115,9 @@ int Main(int argc, char** argv) {
   server_app->add_option("--journal", server.journal,
                          "Record the sessions of this task's master in this directory, and serve them again after a "
                          "restart of the process; tasks may share the directory");
+  server_app->add_option("--checkpoint-store", server.checkpoint_store,
+                         "Keep checkpoints of this task's variables, and copies of another task's, in DIR/JOB-INDEX on "
+                         "this machine (graphs name it store://); tasks of one machine may share DIR");
   server_app->add_flag("!--no-shared-memory", server.shared_memory,
                        "Send large tensors over the network even to tasks on this machine");
   server_app->add_flag("!--no-streams", server.streams,

@@ -57,18 +57,24 @@ absl::StatusOr<std::unique_ptr<FileLock>> CheckpointLease::Lock() const {
 absl::Status CheckpointLease::Renew() {
   auto previous = ReadCheckpointLease(files_, dir_);
   if (!previous.ok() && !absl::IsNotFound(previous.status())) return previous.status();
-  record_.set_token(previous.ok() ? previous->token() + 1 : 1);
-  record_.set_nonce(RandomBits());
-  record_.set_holder(options_.holder);
-  record_.set_host(HostName());
-  record_.set_process(getpid());
-  record_.set_since(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  record_ = NewCheckpointLease(previous.ok() ? previous->token() + 1 : 1, options_.holder);
   return WriteTextRecord(files_, JoinPath(dir_, kCheckpointLeaseFile), record_);
 }
 
-absl::Status CheckpointLease::Lost(const CheckpointLeaseRecord& now) const {
+CheckpointLeaseRecord NewCheckpointLease(uint64_t token, const std::string& holder) {
+  CheckpointLeaseRecord record;
+  record.set_token(token);
+  record.set_nonce(RandomBits());
+  record.set_holder(holder);
+  record.set_host(HostName());
+  record.set_process(getpid());
+  record.set_since(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  return record;
+}
+
+absl::Status LeaseLost(const std::string& dir, const CheckpointLeaseRecord& lost, const CheckpointLeaseRecord& now) {
   absl::Status status = errors::FailedPrecondition(
-      dir_, ": the checkpoint lease of ", DescribeLease(record_), " (token ", record_.token(), ") was lost to ",
+      dir, ": the checkpoint lease of ", DescribeLease(lost), " (token ", lost.token(), ") was lost to ",
       now.token() == 0 ? "nobody: its file was deleted" : DescribeLease(now), " (token ", now.token(),
       "). This process must stop writing checkpoints there: two of one role have been running at once. Restart it only "
       "if the other has ended, or with another directory");
@@ -78,9 +84,10 @@ absl::Status CheckpointLease::Lost(const CheckpointLeaseRecord& now) const {
 
 absl::Status CheckpointLease::Check() const {
   const auto now = ReadCheckpointLease(files_, dir_);
-  if (absl::IsNotFound(now.status())) return Lost({});
+  if (absl::IsNotFound(now.status())) return LeaseLost(dir_, record_, {});
   RETURN_IF_ERROR(now.status());
-  return now->token() == record_.token() && now->nonce() == record_.nonce() ? absl::OkStatus() : Lost(*now);
+  if (now->token() == record_.token() && now->nonce() == record_.nonce()) return absl::OkStatus();
+  return LeaseLost(dir_, record_, *now);
 }
 
 absl::Status CheckpointLease::Guard(absl::FunctionRef<absl::Status()> write) const {

@@ -49,7 +49,6 @@ class CheckpointLease {
 
   absl::StatusOr<std::unique_ptr<FileLock>> Lock() const;
   absl::Status Renew();
-  absl::Status Lost(const CheckpointLeaseRecord& now) const;
 
   FileSystem* const files_;
   const std::string dir_;
@@ -57,6 +56,10 @@ class CheckpointLease {
   CheckpointLeaseRecord record_;
 };
 
+// A new lease of this process.
+CheckpointLeaseRecord NewCheckpointLease(uint64_t token, const std::string& holder);
+// The error of a process that had the lease `lost` of `dir`, which now is `now`'s; with token 0, nobody's.
+absl::Status LeaseLost(const std::string& dir, const CheckpointLeaseRecord& lost, const CheckpointLeaseRecord& now);
 // The lease of `dir`; NotFound if there has never been one, DataLoss if its file is damaged.
 absl::StatusOr<CheckpointLeaseRecord> ReadCheckpointLease(FileSystem* files, const std::string& dir);
 // "chief-0 (host a, process 12) since 2026-01-31 12:00:00 UTC"

@@ -120,7 +120,11 @@ absl::Status CheckManifest(FileSystem* files, const std::string& prefix) {
   const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(files, prefix);
   if (absl::IsNotFound(manifest.status())) return absl::OkStatus();
   RETURN_IF_ERROR(manifest.status());
-  for (const CheckpointManifest::File& file : manifest->file()) {
+  return CheckManifest(files, prefix, *manifest);
+}
+
+absl::Status CheckManifest(FileSystem* files, const std::string& prefix, const CheckpointManifest& manifest) {
+  for (const CheckpointManifest::File& file : manifest.file()) {
     RETURN_IF_ERROR(CheckSize(files, prefix, file));
     if (absl::EndsWith(file.name(), kIndex)) RETURN_IF_ERROR(CheckSum(files, prefix, file));
   }

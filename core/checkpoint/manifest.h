@@ -17,6 +17,7 @@ absl::StatusOr<CheckpointManifest> ReadManifest(FileSystem* files, const std::st
 // Whether the files are those of the manifest: their sizes, and the checksums of indexes, which have the checksums of
 // all tensors. OK without a manifest; DataLoss, naming the file, otherwise.
 absl::Status CheckManifest(FileSystem* files, const std::string& prefix);
+absl::Status CheckManifest(FileSystem* files, const std::string& prefix, const CheckpointManifest& manifest);
 // Checks the checksums of all files; reads them entirely.
 absl::Status VerifyManifest(FileSystem* files, const std::string& prefix, const CheckpointManifest& manifest);
 

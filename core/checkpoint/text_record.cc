@@ -24,6 +24,10 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 
 absl::Status ReadTextRecord(FileSystem* files, const std::string& path, google::protobuf::Message* record) {
   ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path, kMaxRecordSize));
+  return ParseTextRecord(text, path, record);
+}
+
+absl::Status ParseTextRecord(const std::string& text, const std::string& path, google::protobuf::Message* record) {
   google::protobuf::TextFormat::Parser parser;
   FirstError error;
   parser.RecordErrorsTo(&error);
@@ -31,11 +35,14 @@ absl::Status ReadTextRecord(FileSystem* files, const std::string& path, google::
   return errors::DataLoss(path, ": not a readable ", record->GetDescriptor()->name(), ": ", error.text());
 }
 
-absl::Status WriteTextRecord(FileSystem* files, const std::string& path, const google::protobuf::Message& record) {
+absl::StatusOr<std::string> PrintTextRecord(const google::protobuf::Message& record) {
   std::string text;
-  if (!google::protobuf::TextFormat::PrintToString(record, &text)) {
-    return errors::Internal("The content of ", path, " cannot be printed");
-  }
+  if (google::protobuf::TextFormat::PrintToString(record, &text)) return text;
+  return errors::Internal("A ", record.GetDescriptor()->name(), " cannot be printed");
+}
+
+absl::Status WriteTextRecord(FileSystem* files, const std::string& path, const google::protobuf::Message& record) {
+  ASSIGN_OR_RETURN(const std::string text, PrintTextRecord(record));
   return WriteStringToFile(files, path, text);
 }
 

@@ -5,9 +5,10 @@ namespace weir {
 OpFamily IoFamily() {
   return {
       .name = "io",
-      .ops = {RegisterIoOps, RegisterReaderOps, RegisterSliceTableOps, RegisterRemappingOps, RegisterRecordInputOps},
-      .kernels = {RegisterIoKernels, RegisterReaderKernels, RegisterRecordInputKernels, RegisterSliceTableKernels,
-                  RegisterRemappingKernels},
+      .ops = {RegisterIoOps, RegisterStoreOps, RegisterReaderOps, RegisterSliceTableOps, RegisterRemappingOps,
+              RegisterRecordInputOps},
+      .kernels = {RegisterIoKernels, RegisterStoreKernels, RegisterReaderKernels, RegisterRecordInputKernels,
+                  RegisterSliceTableKernels, RegisterRemappingKernels},
       .gradients = {RegisterIoNotDifferentiable},
   };
 }
