@@ -241,18 +241,26 @@ class CommitBuilder {
   }
 
   // Drops the order between updates on different tasks (all variables, then the global step): a task that passes it on
-  // may be lost between them, and nothing else can tell the order within a step.
+  // may be lost between them, and nothing else can tell the order within a step. An update's task may compute something
+  // for it in that order as well, such as the constant that is added to the global step.
   absl::Status FreeFromOtherTasks() {
-    std::vector<std::pair<const Edge*, Node*>> freed;  // an edge, and what its update waits for instead
-    for (const Node* update : sides_->updates()) {
-      if (!sides_->IsOutsideOfLoops(*update)) continue;
-      const std::string task = options_.task(*update);
-      const std::vector<Edge*> in_edges = update->in_edges();
+    std::vector<std::pair<const Edge*, Node*>> freed;  // an edge, and what its node waits for instead
+    for (const Node* update : sides_->updates()) Follow(*update);
+    while (!followed_.empty()) {
+      const Node* const node = followed_.back();
+      followed_.pop_back();
+      const std::string task = options_.task(*node);
+      const std::vector<Edge*> in_edges = node->in_edges();
       for (const Edge* edge : in_edges) {
-        const bool is_own = sides_->IsUpdate(*edge->src) && options_.task(*edge->src) == task;
-        if (!edge->is_control() || !sides_->IsAfter(*edge->src) || !IsOrder(*edge->src) || is_own) continue;
-        ASSIGN_OR_RETURN(Node* const own, OwnPartOf(edge->src, task));
-        freed.emplace_back(edge, own);
+        if (!sides_->IsAfter(*edge->src)) continue;
+        const bool is_own = options_.task(*edge->src) == task, is_update = sides_->IsUpdate(*edge->src);
+        if (is_own && is_update) continue;
+        if (edge->is_control() && IsOrder(*edge->src)) {
+          ASSIGN_OR_RETURN(Node* const own, OwnPartOf(edge->src, task));
+          freed.emplace_back(edge, own);
+        } else if (is_own) {
+          Follow(*edge->src);
+        }
       }
     }
     for (const auto& [edge, own] : freed) {
@@ -260,6 +268,10 @@ class CommitBuilder {
       graph_->RemoveEdge(edge);
     }
     return absl::OkStatus();
+  }
+  // Frees the node, which precedes an update on its task or is one, from other tasks too.
+  void Follow(const Node& node) {
+    if (sides_->IsOutsideOfLoops(node) && seen_.insert(node.id()).second) followed_.push_back(&node);
   }
   // Whether a control edge from `node` stands for updates alone: it is one, or a NoOp.
   bool IsOrder(const Node& node) const {
@@ -275,8 +287,10 @@ class CommitBuilder {
     while (!open.empty()) {
       const Node* const next = open.back();
       open.pop_back();
-      if (!IsOrder(*next) || (sides_->IsUpdate(*next) && options_.task(*next) == task)) {
+      const bool is_own = options_.task(*next) == task;
+      if (!IsOrder(*next) || (sides_->IsUpdate(*next) && is_own)) {
         awaited.insert(next->id());
+        if (is_own) Follow(*next);
         continue;
       }
       for (const Edge* edge : next->in_edges()) {
@@ -318,6 +332,8 @@ class CommitBuilder {
   Graph* const graph_;
   absl::btree_map<std::string, Node*> computed_;
   absl::btree_map<std::pair<int, std::string>, Node*> own_parts_;  // by node and task
+  std::vector<const Node*> followed_;                              // still to be freed from other tasks
+  absl::btree_set<int> seen_;                                      // ids of nodes that were in followed_
 };
 
 }  // namespace

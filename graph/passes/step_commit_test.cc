@@ -149,6 +149,17 @@ TEST_F(StepCommitTest, UpdatesOfOneTaskDoNotWaitForOthers) {
   EXPECT_THAT(WaitsFor("all"), ElementsAre("done"));
 }
 
+// As in TensorFlow's training ops: what is added to the global step is a constant that waits for all variables.
+TEST_F(StepCommitTest, AnOperandOfItsOwnTaskDoesNotMakeAnUpdateWaitForOthers) {
+  AddTo(std::string(kTwoServers) +
+        "%one:f32 = Neg(%x, ^%done) @ps:0/CPU:0\n"
+        "%two:f32 = Neg(%one, ^%ub) @ps:0/CPU:0\n"
+        "%step = ResourceApplyMomentum(%a, %a, %two, %x, %x, ^%done) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("one"), ElementsAre("ua"));
+  EXPECT_THAT(WaitsFor("two"), IsEmpty());
+  EXPECT_THAT(WaitsFor("step"), ElementsAre("_CommitDecide@ps0", "ua"));
+}
+
 // Two updates of one variable keep their order, although it passes through another task.
 TEST_F(StepCommitTest, UpdatesOfOneTaskKeepTheirOrder) {
   AddTo(std::string(kTwoServers) +
