@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kMaxPause = absl::Seconds(1);
+constexpr absl::Duration kMaxPause = absl::Milliseconds(200);
 
 bool IsTaskLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
@@ -53,6 +53,20 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   const absl::Cleanup end = [this] { AwaitBackgroundWork(); };
   RETURN_IF_ERROR(Start(session));
   for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->Begin(session, global_step_));
+  RETURN_IF_ERROR(StepToEnd(session));
+  for (absl::Status status = SaveAtEnd(session); !status.ok(); status = SaveAtEnd(session)) {
+    ASSIGN_OR_RETURN(const bool loss, IsLoss(session, status));
+    if (!loss) return status;
+    const int64_t reached = global_step_;
+    RETURN_IF_ERROR(Recover(session, status));
+    if (global_step_ < reached) RETURN_IF_ERROR(StepToEnd(session));
+  }
+  EndRecovery();
+  for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->End(session, global_step_));
+  return global_step_;
+}
+
+absl::Status TrainingLoop::StepToEnd(Session& session) {
   bool stop = false;
   while (!stop && (options_.max_steps == 0 || global_step_ < options_.max_steps)) {
     auto report = Step(session);
@@ -72,10 +86,12 @@ absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
       stop = stop || asked;
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::SaveAtEnd(Session& session) {
   RETURN_IF_ERROR(PollBackgroundSave(session, true));
-  if (state_.is_saved() && last_saved_step_ != global_step_) RETURN_IF_ERROR(Save(session));
-  for (const auto& hook : options_.hooks) RETURN_IF_ERROR(hook->End(session, global_step_));
-  return global_step_;
+  return state_.is_saved() && last_saved_step_ != global_step_ ? Save(session) : absl::OkStatus();
 }
 
 // A lost task may have been restarted, without its state, before the loss was detected. If other processes step the
@@ -93,25 +109,28 @@ absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& 
 
 absl::Status TrainingLoop::Start(Session& session) {
   RETURN_IF_ERROR(state_.TakeLease());
+  const absl::Time deadline = MonotonicNow() + options_.recovery_timeout;
+  bool repeated = false;
+  for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
+    const absl::Status status = TryStart(session);
+    if (status.ok()) return status;
+    // Of a task that was lost and is back already, or a program error, which recurs.
+    const bool recurs = !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(repeated, true);
+    if ((!IsTaskLoss(status) && recurs) || MonotonicNow() + pause > deadline) return status;
+    if (pause == kFirstPause) WEIR_LOG(INFO) << "Training waits to start: " << status.message();
+    absl::SleepFor(pause);
+  }
+}
+
+absl::Status TrainingLoop::TryStart(Session& session) {
   std::string restored_from;
-  RETURN_IF_ERROR(shares_variables() ? AwaitState(session, &restored_from) : state_.Establish(session, &restored_from));
+  RETURN_IF_ERROR(state_.Establish(session, &restored_from));
   RETURN_IF_ERROR(Resume(session));
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = last_tried_step_ = restored_from.empty() ? -1 : global_step_;
   last_tried_time_ = MonotonicNow();
   // An initial checkpoint: a later failure can then always be recovered from.
   return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
-}
-
-// Tasks, or the chief, may still be starting.
-absl::Status TrainingLoop::AwaitState(Session& session, std::string* restored_from) {
-  const absl::Time deadline = MonotonicNow() + options_.recovery_timeout;
-  for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
-    const absl::Status status = state_.Establish(session, restored_from);
-    if (!IsTaskLoss(status)) return status;
-    if (MonotonicNow() + pause > deadline) return status;
-    absl::SleepFor(pause);
-  }
 }
 
 absl::Status TrainingLoop::Resume(Session& session) {

@@ -81,8 +81,12 @@ class TrainingLoop {
   absl::StatusOr<int64_t> Run(Session& session);
 
  private:
+  // Waits for tasks that are lost, or not there yet, and for the chief.
   absl::Status Start(Session& session);
-  absl::Status AwaitState(Session& session, std::string* restored_from);
+  absl::Status TryStart(Session& session);
+  // Steps until a hook, the limit or the input's end stops it.
+  absl::Status StepToEnd(Session& session);
+  absl::Status SaveAtEnd(Session& session);
   absl::Status Resume(Session& session);
   absl::StatusOr<StepReport> Step(Session& session);
   // Waits until the variables can be read again, restoring them if needed. The recovery lasts until a step succeeds,

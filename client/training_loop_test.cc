@@ -34,7 +34,12 @@ class FlakySession : public ForwardingSession {
       --fail_next_;
       return errors::Unavailable("task /job:ps/task:1 is gone");
     }
-    if (disk_is_full_ && !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints")) {
+    const bool saves = !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints");
+    if (saves && --saves_before_loss_ == 0) {
+      LoseVariables();
+      return errors::Unavailable("task /job:ps/task:1 is gone");
+    }
+    if (saves && disk_is_full_) {
       return errors::ResourceExhausted("No space left on device");
     }
     return ForwardingSession::Run(feeds, fetches, targets, options, metadata);
@@ -43,11 +48,14 @@ class FlakySession : public ForwardingSession {
   void Fail(int runs) { fail_next_ = runs; }
   void FillDisk(bool full) { disk_is_full_ = full; }
   void LoseVariables() { session_ = Session::Local(scope_).value(); }
+  // Loses the variables in this save, counted from 1.
+  void LoseVariablesInSave(int save) { saves_before_loss_ = save; }
 
  private:
   const Scope scope_;
   int fail_next_ = 0;
   bool disk_is_full_ = false;
+  int saves_before_loss_ = 0;
 };
 
 class AtStep : public TrainingHook {
@@ -167,6 +175,31 @@ TEST_F(TrainingLoopTest, RestoresTheNewestCheckpointWhenTheStateIsLost) {
   EXPECT_THAT(hook_->recoveries[0].restored_from, HasSubstr("model.ckpt-4"));
   EXPECT_EQ(hook_->recoveries[0].resumed_at, 4);
   EXPECT_THAT(hook_->steps, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 9, 10));
+}
+
+TEST_F(TrainingLoopTest, ATaskThatIsLostInTheLastSaveCostsNoStep) {
+  // The saves before are those of steps 0, 4 and 8.
+  session_ = std::make_unique<FlakySession>(scope_, Session::Local(scope_).value());
+  session_->LoseVariablesInSave(4);
+  ASSERT_OK_AND_ASSIGN(const int64_t reached, Train([] {}));
+  EXPECT_EQ(reached, 10);
+  EXPECT_EQ(Total(), 10);
+  EXPECT_THAT(hook_->steps, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 10));
+  EXPECT_THAT(*LatestCheckpoint(files_, directory_.path()), HasSubstr("model.ckpt-10"));
+}
+
+TEST_F(TrainingLoopTest, ATaskThatIsLostAtTheStartIsAwaited) {
+  session_ = std::make_unique<FlakySession>(scope_, Session::Local(scope_).value());
+  session_->Fail(3);
+  ASSERT_THAT(Train([] {}), IsOk());
+  EXPECT_EQ(Total(), 10);
+}
+
+TEST_F(TrainingLoopTest, ATaskThatIsLostInTheFirstSaveIsAwaited) {
+  session_ = std::make_unique<FlakySession>(scope_, Session::Local(scope_).value());
+  session_->LoseVariablesInSave(1);
+  ASSERT_THAT(Train([] {}), IsOk());
+  EXPECT_EQ(Total(), 10);
 }
 
 TEST_F(TrainingLoopTest, AnotherProgramResumesFromTheDirectory) {
