@@ -37,7 +37,7 @@ ProcessCluster::~ProcessCluster() {
 absl::StatusOr<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(Options options) {
   std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(options)));
   RETURN_IF_ERROR(cluster->MakeDirectory());
-  RETURN_IF_ERROR(cluster->ReservePorts());
+  RETURN_IF_ERROR(cluster->PlaceTasks());
   for (Task& task : cluster->tasks_) {
     task.process = std::make_unique<ServerProcess>(
         ServerProcess::Options{.name = absl::StrCat("Task ", task.index, " of job '", task.job, "'"),
@@ -62,14 +62,19 @@ absl::Status ProcessCluster::MakeDirectory() {
   return absl::OkStatus();
 }
 
-absl::Status ProcessCluster::ReservePorts() {
+absl::Status ProcessCluster::PlaceTasks() {
   for (const auto& [job, count] : options_.jobs) {
     for (int index = 0; index < count; ++index) {
       Task& task = tasks_.emplace_back();
       task.job = job;
       task.index = index;
-      ASSIGN_OR_RETURN(task.port, ReservedPort::Create());
-      RETURN_IF_ERROR(spec_.AddTask(job, index, task.port->address()));
+      if (options_.place) {
+        task.place = options_.place(job, index);
+      } else {
+        ASSIGN_OR_RETURN(task.port, ReservedPort::Create());
+        task.place.address = task.port->address();
+      }
+      RETURN_IF_ERROR(spec_.AddTask(job, index, task.place.address));
     }
   }
   return absl::OkStatus();
@@ -80,7 +85,8 @@ std::string ProcessCluster::PathOf(const Task& task, absl::string_view suffix) c
 }
 
 std::vector<std::string> ProcessCluster::Arguments(const Task& task) const {
-  std::vector<std::string> arguments = {options_.program, "server", "--ready-file", PathOf(task, "ready")};
+  std::vector<std::string> arguments = task.place.prefix;
+  arguments.insert(arguments.end(), {options_.program, "server", "--ready-file", PathOf(task, "ready")});
   if (!options_.use_tf_config) {
     arguments.insert(arguments.end(), {"--job", task.job, "--index", std::to_string(task.index), "--cluster",
                                        ClusterToJson(spec_).dump()});
@@ -107,7 +113,7 @@ const ProcessCluster::Task& ProcessCluster::Find(const std::string& job, int ind
 }
 
 std::string ProcessCluster::Target(const std::string& job, int index) const {
-  return absl::StrCat("grpc://", Find(job, index).port->address());
+  return absl::StrCat("grpc://", Find(job, index).place.address);
 }
 
 std::string ProcessCluster::Log(const std::string& job, int index) const { return Find(job, index).process->Log(); }

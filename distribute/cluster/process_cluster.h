@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,11 +19,16 @@ namespace weir {
 
 // Runs one `weir server` per task.
 // - Ports are on the loopback, chosen by the system and reserved for the cluster's lifetime, so that a task can be
-//   restarted at its address.
+//   restarted at its address; unless Options::place says otherwise.
 // - The processes end with this object and with the process that created it.
 // - Thread-safe. Naming a task that the cluster does not have aborts.
 class ProcessCluster {
  public:
+  // Where a task runs.
+  struct Place {
+    std::string address;              // of its server
+    std::vector<std::string> prefix;  // what precedes its program's path: a program that starts it there
+  };
   struct Options {
     std::string program;                                // the path of `weir`
     std::map<std::string, int> jobs = {{"worker", 1}};  // how many tasks each has
@@ -32,6 +38,7 @@ class ProcessCluster {
     bool restart = false;                               // restarts tasks that die
     std::string directory;  // of the logs, "worker-0.log"; must exist. Empty: a temporary one, removed at the end
     absl::Duration start_timeout = absl::Seconds(60);
+    std::function<Place(const std::string& job, int index)> place;  // empty: on the loopback
   };
 
   // Returns when all tasks are serving. Errors quote the end of the failed task's log.
@@ -41,7 +48,7 @@ class ProcessCluster {
   ProcessCluster(const ProcessCluster&) = delete;
 
   const ClusterSpec& spec() const { return spec_; }
-  // "grpc://127.0.0.1:PORT".
+  // "grpc://HOST:PORT".
   std::string Target(const std::string& job, int index) const;
   // The task's output so far.
   std::string Log(const std::string& job, int index) const;
@@ -63,13 +70,14 @@ class ProcessCluster {
   struct Task {
     std::string job;
     int index = 0;
-    std::unique_ptr<ReservedPort> port;
+    Place place;
+    std::unique_ptr<ReservedPort> port;  // null if the place is given
     std::unique_ptr<ServerProcess> process;
   };
 
   explicit ProcessCluster(Options options);
   absl::Status MakeDirectory();
-  absl::Status ReservePorts();
+  absl::Status PlaceTasks();
   std::string PathOf(const Task& task, absl::string_view suffix) const;
   std::vector<std::string> Arguments(const Task& task) const;
   std::vector<std::string> Environment(const Task& task) const;
