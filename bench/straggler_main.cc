@@ -74,7 +74,11 @@ absl::Status Train(const std::string& weir, int slowdown, int backup_workers) {
   }
   const std::string error = AnswerOnDemand([&](int count) {
     absl::Status status;
-    for (int i = 0; i < count && status.ok(); ++i) status = session->RunTargets({strategy->update()});
+    for (int i = 0; i < count; ++i) {
+      for (const Operation& step : strategy->chief_steps()) {
+        if (status.ok()) status = session->RunTargets({step});
+      }
+    }
     return status.ok() ? "" : status.ToString();
   });
   return error.empty() ? absl::OkStatus() : errors::Internal(error);

@@ -33,14 +33,14 @@ Operation Initialize(const Scope& scope, const std::string& name, const std::vec
 
 RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions options) : options_(std::move(options)) {
   const Scope root = scope.Root();
-  const bool apart = shares_variables() && !options_.saveables.empty();
-  const std::vector<Saveable> together = shares_variables() ? std::vector<Saveable>() : options_.saveables;
+  const bool apart = options_.role != TrainingRole::kOnly && !options_.saveables.empty();
+  const std::vector<Saveable> together = apart ? std::vector<Saveable>() : options_.saveables;
   const bool is_saved = !options_.checkpoint_dir.empty() && !uses_stores();
   if (uses_stores() && (apart || !options_.states.empty())) {
     root.UpdateStatus(errors::InvalidArgument(
         "Checkpoints in the stores of tasks (checkpoint_tasks) hold variables, and the saveables of a single loop: not "
         "embeddings, nor the input positions of a chief or worker"));
-  } else if (uses_stores() && !is_worker()) {
+  } else if (uses_stores() && !saves_positions_only()) {
     stores_ = std::make_unique<CheckpointStores>(root, CheckpointStoresOptions{.tasks = options_.checkpoint_tasks,
                                                                                .model = options_.checkpoint_dir,
                                                                                .holder = holder(),
@@ -57,8 +57,11 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
                                                 .no_variables = no_variables,
                                                 .snapshots = options_.snapshots});
   };
-  if (is_saved && !is_worker()) saver_ = make_saver(root, options_.saveables, false);
-  if (is_saved && !is_worker() && apart) variables_only_ = make_saver(root.SubScope("variables"), {}, false);
+  if (is_saved && is_replica()) saver_ = make_saver(root, {}, false);
+  if (is_saved && !saves_positions_only()) saver_ = make_saver(root, options_.saveables, false);
+  if (is_saved && !saves_positions_only() && apart) {
+    variables_only_ = make_saver(root.SubScope("variables"), {}, false);
+  }
   InputList flags = InitializedFlags(together);
   std::set<std::string> devices;
   for (const ResourceVariable& variable : root.variables()) {
@@ -79,7 +82,7 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
 }
 
 std::string RecoverableState::prefix() const {
-  const std::string name = is_worker() ? absl::StrCat("input/", options_.name, "/position") : "model.ckpt";
+  const std::string name = saves_positions_only() ? absl::StrCat("input/", options_.name, "/position") : "model.ckpt";
   return JoinPath(options_.checkpoint_dir, name);
 }
 
@@ -123,7 +126,7 @@ absl::StatusOr<bool> RecoverableState::IsWhole(Session& session) {
   return generation == generation_ ? Read(session, positions_whole_) : false;
 }
 
-absl::StatusOr<std::string> RecoverableState::RestoreNewest(const Source& source, const Restore& restore) {
+absl::StatusOr<std::string> RecoverableState::RestoreNewest(const Source& source, const RestoreOne& restore) {
   if (source.saver == nullptr) return "";
   ASSIGN_OR_RETURN(std::vector<std::string> checkpoints, source.saver->Complete(source.dir));
   checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
@@ -147,7 +150,7 @@ absl::StatusOr<std::string> RecoverableState::RestoreNewest(const Source& source
 
 absl::Status RecoverableState::RestoreVariables(Session& session, const std::string& checkpoint) {
   for (const auto& state : options_.states) RETURN_IF_ERROR(state->Restore(session, checkpoint));
-  if (positions_ == nullptr) return saver_->Restore(session, checkpoint);
+  if (positions_ == nullptr || is_replica()) return saver_->Restore(session, checkpoint);
   ASSIGN_OR_RETURN(const bool has_positions, positions_->HasAll(checkpoint));
   if (has_positions) return saver_->Restore(session, checkpoint);
   WEIR_LOG(WARNING) << checkpoint << " has no input position; the input starts from its beginning";
@@ -200,8 +203,21 @@ absl::Status RecoverableState::Establish(Session& session, std::string* restored
   if (!keep && is_worker()) {
     return errors::Unavailable("The chief has not yet initialised or restored all variables");
   }
-  if (!keep) return EstablishVariables(session, restored_from);
+  if (!keep) return Restore(session, restored_from);
   return positions_whole_.valid() ? EstablishPositions(session) : absl::OkStatus();
+}
+
+absl::Status RecoverableState::Restore(Session& session, std::string* restored_from) {
+  return EstablishVariables(session, restored_from);
+}
+
+absl::Status RecoverableState::FollowVariables(Session& session) {
+  if (!positions_whole_.valid()) return absl::OkStatus();
+  Source source{positions_.get(), dir()};
+  if (global_step_.valid()) {
+    ASSIGN_OR_RETURN(source.most, GlobalStep(session));
+  }
+  return RestorePositions(session, source);
 }
 
 // A worker saves its positions by itself, and a chief may have to restore them alone. Positions that are newer than the
@@ -217,21 +233,24 @@ absl::Status RecoverableState::EstablishPositions(Session& session) {
     }
     // Others may have stepped since the restore; positions of steps that it undid may still exist.
     if (const auto split = SplitCheckpointStep(generation.checkpoint); went_back && split) source.most = split->second;
-    bool has_positions = true;
-    ASSIGN_OR_RETURN(const std::string from, RestoreNewest(source, [&](const std::string& checkpoint) -> absl::Status {
-                       ASSIGN_OR_RETURN(has_positions, positions_->HasAll(checkpoint));
-                       return has_positions ? positions_->Restore(session, checkpoint) : absl::OkStatus();
-                     }));
-    if (from.empty() || !has_positions) {
-      if (global_step_.valid() && source.most > 0) {
-        WEIR_LOG(WARNING) << "No input position of step " << source.most << " or before in " << source.dir
-                          << "; the input starts from its beginning";
-      }
-      RETURN_IF_ERROR(session.RunTargets({initialize_positions_}));
-    }
+    RETURN_IF_ERROR(RestorePositions(session, source));
   }
   generation_ = generation;
   return absl::OkStatus();
+}
+
+absl::Status RecoverableState::RestorePositions(Session& session, const Source& source) {
+  bool has_positions = true;
+  ASSIGN_OR_RETURN(const std::string from, RestoreNewest(source, [&](const std::string& checkpoint) -> absl::Status {
+                     ASSIGN_OR_RETURN(has_positions, positions_->HasAll(checkpoint));
+                     return has_positions ? positions_->Restore(session, checkpoint) : absl::OkStatus();
+                   }));
+  if (!from.empty() && has_positions) return absl::OkStatus();
+  if (global_step_.valid() && source.most > 0) {
+    WEIR_LOG(WARNING) << "No input position of step " << source.most << " or before in " << source.dir
+                      << "; the input starts from its beginning";
+  }
+  return session.RunTargets({initialize_positions_});
 }
 
 absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
@@ -245,7 +264,7 @@ absl::StatusOr<int64_t> RecoverableState::GlobalStep(Session& session) const {
 
 absl::Status RecoverableState::SaveStates(Session& session, int64_t step, Saver::SaveOptions* options) {
   options->lease = lease_.get();
-  if (is_worker()) return absl::OkStatus();
+  if (saves_positions_only()) return absl::OkStatus();
   const std::string checkpoint = absl::StrCat(prefix(), "-", step);
   for (const auto& state : options_.states) {
     RETURN_IF_ERROR(state->Save(session, checkpoint, lease_.get()));

@@ -23,6 +23,9 @@ enum class TrainingRole {
   kOnly,    // only this loop uses them
   kChief,   // shared with loops in other processes; this one initialises, restores and saves them
   kWorker,  // the chief's: this loop waits until the chief has initialised or restored them
+  // Copies of another loop's, which TrainingLoopOptions::resume makes equal to those. This loop restores them from the
+  // other one's checkpoints, and saves none.
+  kReplica,
 };
 
 struct RecoverableStateOptions {
@@ -32,7 +35,7 @@ struct RecoverableStateOptions {
   absl::Duration keep_every = absl::InfiniteDuration();  // see SaverOptions
   std::vector<Saveable> saveables;
   std::vector<std::shared_ptr<TrainingState>> states;  // saved and restored together with the variables
-  // The task. A worker's saveables are in the directory "<checkpoint_dir>/input/<name>".
+  // The task. A worker's or replica's saveables are in the directory "<checkpoint_dir>/input/<name>".
   std::string name;
   ResourceVariable global_step;
   // Checkpoints are in these tasks' stores (CheckpointStores), and `checkpoint_dir` is the model's name there. Not with
@@ -43,7 +46,8 @@ struct RecoverableStateOptions {
 };
 
 // Adds ops to a graph that initialise, save and restore. A single loop or a chief stores its saveables with the
-// variables in one checkpoint, so both are of the same step. Each worker stores its own saveables. Not thread-safe.
+// variables in one checkpoint, so both are of the same step. Each worker or replica stores its own saveables. Not
+// thread-safe.
 class RecoverableState {
  public:
   RecoverableState(const Scope& scope, RecoverableStateOptions options);
@@ -58,6 +62,11 @@ class RecoverableState {
   // unchanged if it is whole; if it is not, a worker gets Unavailable. A worker's saveables follow the variables back
   // when these were restored. FailedPrecondition if the lease was lost (IsLeaseLost).
   absl::Status Establish(Session& session, std::string* restored_from);
+  // As Establish, but restores state that is whole, too. Not for workers.
+  absl::Status Restore(Session& session, std::string* restored_from);
+  // Of a replica whose variables have become those of the other loop: its saveables go back to the newest saved ones
+  // that are not of a later step.
+  absl::Status FollowVariables(Session& session);
   absl::Status Save(Session& session, int64_t step);
   // A save in two halves: FinishSave writes what was there at BeginSave, and may run on another thread beside steps. Of
   // options.states all is saved at BeginSave. No other call may come between the two.
@@ -67,10 +76,12 @@ class RecoverableState {
   absl::Status ReserveSnapshot(Session& session);
   int64_t snapshot_bytes() const { return is_saved() ? own_saver().snapshot_bytes() : 0; }
 
-  bool is_saved() const { return saver_ != nullptr || positions_ != nullptr || stores_ != nullptr; }
+  bool is_saved() const {
+    return saves_positions_only() ? positions_ != nullptr : saver_ != nullptr || stores_ != nullptr;
+  }
 
  private:
-  using Restore = std::function<absl::Status(const std::string& checkpoint)>;
+  using RestoreOne = std::function<absl::Status(const std::string& checkpoint)>;
   // The checkpoints of a directory, those of later steps than `most` left out.
   struct Source {
     const Saver* saver = nullptr;
@@ -78,11 +89,11 @@ class RecoverableState {
     int64_t most = std::numeric_limits<int64_t>::max();
   };
   // The newest checkpoint from which `restore` succeeds, skipping damaged ones; "" if there are none.
-  static absl::StatusOr<std::string> RestoreNewest(const Source& source, const Restore& restore);
+  static absl::StatusOr<std::string> RestoreNewest(const Source& source, const RestoreOne& restore);
   absl::Status SaveStates(Session& session, int64_t step, Saver::SaveOptions* options);
   const Saver& own_saver() const {
     if (stores_ != nullptr) return stores_->saver();
-    return is_worker() ? *positions_ : *saver_;
+    return saves_positions_only() ? *positions_ : *saver_;
   }
   bool uses_stores() const { return !options_.checkpoint_tasks.empty(); }
   absl::Status EstablishVariables(Session& session, std::string* restored_from);
@@ -92,20 +103,26 @@ class RecoverableState {
   absl::Status RestoreVariables(Session& session, const std::string& checkpoint);
   absl::Status InitializeVariables(Session& session);
   absl::Status EstablishPositions(Session& session);
+  // To the newest ones of at most the source's step.
+  absl::Status RestorePositions(Session& session, const Source& source);
   absl::StatusOr<int64_t> GlobalStep(Session& session) const;
   absl::StatusOr<bool> VariablesAreWhole(Session& session);
   static absl::StatusOr<bool> Read(Session& session, const Output& flag);
-  bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
+  bool shares_variables() const {
+    return options_.role == TrainingRole::kChief || options_.role == TrainingRole::kWorker;
+  }
   bool is_worker() const { return options_.role == TrainingRole::kWorker; }
-  std::string holder() const { return shares_variables() ? options_.name : "training"; }
+  bool is_replica() const { return options_.role == TrainingRole::kReplica; }
+  bool saves_positions_only() const { return is_worker() || is_replica(); }
+  std::string holder() const { return options_.role == TrainingRole::kOnly ? "training" : options_.name; }
   // Of this loop's checkpoints.
   std::string prefix() const;
   std::string dir() const { return std::string(DirName(prefix())); }
 
   const RecoverableStateOptions options_;
-  std::unique_ptr<Saver> saver_;              // of variables and saveables
+  std::unique_ptr<Saver> saver_;              // of variables and saveables; of a replica's variables
   std::unique_ptr<Saver> variables_only_;     // of a chief with saveables, for checkpoints without them
-  std::unique_ptr<Saver> positions_;          // of a chief's or worker's saveables
+  std::unique_ptr<Saver> positions_;          // of a chief's, worker's or replica's saveables
   std::unique_ptr<CheckpointStores> stores_;  // instead of all of these
   std::unique_ptr<CheckpointLease> lease_;
   struct BegunSave {

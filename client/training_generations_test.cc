@@ -403,6 +403,43 @@ TEST_F(TrainingGenerationsTest, AWorkersInputGoesBackWithTheVariables) {
   EXPECT_TRUE(worker.IsWhole(*session).value());
 }
 
+TEST_F(TrainingGenerationsTest, AReplicaTakesTheOtherLoopsVariablesWithAnInputPositionThatIsNotNewer) {
+  Program of_loop(TrainingRole::kOnly, registry_), of_replica(TrainingRole::kReplica, registry_);
+  RecoverableState loop(of_loop.scope, of_loop.StateOptions("worker-0"));
+  RecoverableState replica(of_replica.scope, of_replica.StateOptions("worker-1"));
+  ASSERT_OK_AND_ASSIGN(const auto loops, Open(of_loop.scope));
+  ASSERT_OK_AND_ASSIGN(const auto replicas, Open(of_replica.scope));
+  std::string from;
+  const auto train = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      ASSERT_THAT(loops->RunTargets({of_loop.options.train}), IsOk());
+      ASSERT_THAT(replicas->RunTargets({of_replica.options.train}), IsOk());
+    }
+  };
+  const auto position = [&] { return Read(of_replica, *replicas)->position; };
+  for (RecoverableState* const state : {&loop, &replica}) ASSERT_THAT(state->TakeLease(), IsOk());
+  ASSERT_THAT(loop.Establish(*loops, &from), IsOk());
+  ASSERT_THAT(replica.Establish(*replicas, &from), IsOk());
+  EXPECT_EQ(from, "");
+  for (const int64_t step : {2, 4}) {
+    train(2);
+    ASSERT_THAT(loop.Save(*loops, step), IsOk());
+    ASSERT_THAT(replica.Save(*replicas, step), IsOk());
+  }
+  train(2);
+  ASSERT_THAT(replica.Save(*replicas, 6), IsOk());
+  EXPECT_TRUE(replica.IsWhole(*replicas).value());
+  ASSERT_THAT(replica.Restore(*replicas, &from), IsOk());
+  EXPECT_THAT(from, HasSubstr("/d/model.ckpt-4"));
+  ASSERT_THAT(replica.FollowVariables(*replicas), IsOk());
+  EXPECT_TRUE(Read(of_replica, *replicas)->AreExact());
+  EXPECT_EQ(position(), 4);
+  // The other loop was a step behind, after all.
+  ASSERT_THAT(replicas->RunTargets({of_replica.step.Assign(of_replica.scope, int64_t{3})}), IsOk());
+  ASSERT_THAT(replica.FollowVariables(*replicas), IsOk());
+  EXPECT_EQ(position(), 2);
+}
+
 TEST_F(TrainingGenerationsTest, ARestoreThatAnotherOneOvertakesFails) {
   Program program(TrainingRole::kChief, registry_);
   const RestoreMarker marker(program.scope, {""}, "training");

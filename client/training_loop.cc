@@ -134,7 +134,8 @@ absl::Status TrainingLoop::TryStart(Session& session) {
 }
 
 absl::Status TrainingLoop::Resume(Session& session) {
-  return options_.resume.valid() ? session.RunTargets({options_.resume}) : absl::OkStatus();
+  if (options_.resume.valid()) RETURN_IF_ERROR(session.RunTargets({options_.resume}));
+  return options_.role == TrainingRole::kReplica ? state_.FollowVariables(session) : absl::OkStatus();
 }
 
 absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
@@ -277,8 +278,9 @@ void TrainingLoop::EndRecovery() {
 
 absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_from) {
   ASSIGN_OR_RETURN(bool whole, state_.IsWhole(session));
+  whole = whole && !must_restore();
   if (!whole) {
-    RETURN_IF_ERROR(state_.Establish(session, restored_from));
+    RETURN_IF_ERROR(must_restore() ? state_.Restore(session, restored_from) : state_.Establish(session, restored_from));
     last_tried_time_ = MonotonicNow();
   }
   RETURN_IF_ERROR(Resume(session));

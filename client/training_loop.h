@@ -20,6 +20,10 @@ struct TrainingLoopOptions {
   // Runs before the first step and after each recovery, when the variables are whole: Strategy::Resume(). It may change
   // the global step.
   Operation resume;
+  // Every recovery restores the newest checkpoint, even if no task has lost variables: for steps that leave something
+  // behind when they fail, because it has no commit (docs/commit.md), such as the position of an input. Replicas always
+  // do so; workers follow their chief.
+  bool restore_after_failure = false;
   ResourceVariable global_step;
   std::vector<Output> fetches;  // values for hooks, computed in each step
   // Feeds for the step after `global_step`; empty: none. Must be deterministic, so that a step repeated after a
@@ -55,9 +59,10 @@ struct TrainingLoopOptions {
   // Positions of iterators (DataIterator::Position) and other state saved and restored with the variables.
   std::vector<Saveable> saveables;
   // Other processes may run loops over the same variables: one is the chief, the others are workers. Each then reads
-  // the global step in its steps.
+  // the global step in its steps. Or over copies of them, in the same steps: one is the only loop with variables, the
+  // others are replicas.
   TrainingRole role = TrainingRole::kOnly;
-  std::string task_name = "chief-0";  // of a chief or worker; must be unique
+  std::string task_name = "chief-0";  // of a chief, worker or replica; must be unique
   // The time for a lost task to come back, counted from the failure.
   absl::Duration recovery_timeout = absl::Minutes(5);
 };
@@ -67,7 +72,7 @@ struct TrainingLoopOptions {
 // - If a step fails because a task was lost (UNAVAILABLE, ABORTED, CANCELLED, DEADLINE_EXCEEDED), waits until the
 //   cluster responds again.
 // - If variables were lost with the task, restores all of them from the newest undamaged checkpoint; it never
-//   initialises a variable while others have trained values.
+//   initialises a variable while others have trained values. See restore_after_failure too.
 // - If a save between steps fails because of the disk, logs a warning and continues; the next save runs when due. The
 //   first and the last save must succeed.
 // - The start takes the lease of the directory. If another loop takes it later, the next save or restore fails with
@@ -112,7 +117,13 @@ class TrainingLoop {
   absl::Status PollBackgroundSave(Session& session, bool wait);
   absl::Status ReadGlobalStep(Session& session);
   absl::StatusOr<bool> IsLoss(Session& session, const absl::Status& status);
-  bool shares_variables() const { return options_.role != TrainingRole::kOnly; }
+  bool shares_variables() const {
+    return options_.role == TrainingRole::kChief || options_.role == TrainingRole::kWorker;
+  }
+  bool must_restore() const {
+    return options_.role == TrainingRole::kReplica ||
+           (options_.restore_after_failure && options_.role != TrainingRole::kWorker);
+  }
 
   struct Recovery {
     RecoveryReport report;

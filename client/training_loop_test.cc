@@ -177,6 +177,21 @@ TEST_F(TrainingLoopTest, RestoresTheNewestCheckpointWhenTheStateIsLost) {
   EXPECT_THAT(hook_->steps, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 9, 10));
 }
 
+TEST_F(TrainingLoopTest, RestoresStateThatIsStillThereIfTheOptionsSaySo) {
+  for (const TrainingRole role : {TrainingRole::kOnly, TrainingRole::kChief}) {
+    session_ = nullptr;
+    std::filesystem::remove_all(directory_.path());
+    std::filesystem::create_directory(directory_.path());
+    options_.restore_after_failure = true;
+    options_.role = role;
+    ASSERT_THAT(Train([this] { session_->Fail(3); }), IsOk());
+    EXPECT_EQ(Total(), 10);
+    ASSERT_EQ(hook_->recoveries.size(), 1);
+    EXPECT_THAT(hook_->recoveries[0].restored_from, HasSubstr("model.ckpt-4"));
+    EXPECT_THAT(hook_->steps, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 9, 10));
+  }
+}
+
 TEST_F(TrainingLoopTest, ATaskThatIsLostInTheLastSaveCostsNoStep) {
   // The saves before are those of steps 0, 4 and 8.
   session_ = std::make_unique<FlakySession>(scope_, Session::Local(scope_).value());

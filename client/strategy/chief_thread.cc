@@ -17,15 +17,18 @@ bool IsTaskLoss(const absl::Status& status) {
 
 }  // namespace
 
-ChiefThread::ChiefThread(Session* session, const Operation& update)
-    : session_(session), thread_([this, update] { Run(update); }) {}
+ChiefThread::ChiefThread(Session* session, std::vector<Operation> steps)
+    : session_(session), thread_([this, steps = std::move(steps)] { Run(steps); }) {}
 
 ChiefThread::~ChiefThread() { Stop().IgnoreError(); }
 
-void ChiefThread::Run(const Operation& update) {
-  for (;;) {
-    status_ = session_->RunTargets({update});
-    if (status_.ok()) continue;
+void ChiefThread::Run(const std::vector<Operation>& steps) {
+  for (size_t next = 0;;) {
+    status_ = session_->RunTargets({steps[next]});
+    if (status_.ok()) {
+      next = (next + 1) % steps.size();
+      continue;
+    }
     if (!IsTaskLoss(status_)) {
       session_->Close().IgnoreError();  // otherwise the workers' steps would wait for this one's indefinitely
       return;

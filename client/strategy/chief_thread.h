@@ -2,18 +2,19 @@
 #pragma once
 
 #include <thread>
+#include <vector>
 
 #include "client/session.h"
 #include "core/threads/cancellation.h"
 
 namespace weir {
 
-// Runs `update` (ParameterServerStrategy::update()) repeatedly on its own thread, concurrently with the workers' steps,
-// until it is stopped. Retries while a task is lost. Any other error closes the session, which outlives it: otherwise
-// workers would wait for an update indefinitely.
+// Runs `steps` (ParameterServerStrategy::chief_steps()) in turn, repeatedly, on its own thread, concurrently with the
+// workers' steps, until it is stopped. Retries a step while a task is lost. Any other error closes the session, which
+// outlives it: otherwise workers would wait for an update indefinitely.
 class ChiefThread {
  public:
-  ChiefThread(Session* session, const Operation& update);
+  ChiefThread(Session* session, std::vector<Operation> steps);
   // Stops.
   ~ChiefThread();
   ChiefThread(const ChiefThread&) = delete;
@@ -23,7 +24,7 @@ class ChiefThread {
   absl::Status Stop();
 
  private:
-  void Run(const Operation& update);
+  void Run(const std::vector<Operation>& steps);
 
   Session* const session_;
   CancellationManager stop_;

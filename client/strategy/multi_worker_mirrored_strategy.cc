@@ -28,7 +28,11 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   Operation Resume() override {
     if (broadcast_ == nullptr) return {};
     const weir::Scope scope = Scope().WithDevice(replica_devices()[0]).SubScope("resume");
+    // Every worker's reductions begin anew: one that is in a step of the others' waits for them no longer.
     std::vector<Operation> assigned;
+    const OutputList ones(num_local(), scope.Constant(1.0F));
+    for (const Output& met : collectives_.AllReduce(OnEvery("resume"), ReduceOp::kSum, ones))
+      assigned.push_back(met.op());
     for (const ResourceVariable& variable : std::vector<ResourceVariable>(Scope().variables())) {
       if (variable.options().synchronization == VariableSynchronization::kOnRead) continue;
       const auto own = [&variable](const weir::Scope& beside, const TensorShape&, DataType) {

@@ -172,16 +172,21 @@ Operation ParameterServerStrategy::ApplySynchronously(Optimizer& optimizer,
   std::vector<Operation> all_taken;
   for (const GradientAndVariable& gradient : taken) all_taken.push_back(gradient.gradient.values.op());
   Operation updated = optimizer.ApplyGradients(Scope().WithDevice(ps_devices_[0]), taken, global_step);
-  if (optimizer.may_skip_steps()) {  // the accumulators have counted the step
-    const weir::Scope after = Central("skipped").WithControlDependencies(std::vector<Operation>{updated});
-    updated = accumulators.SetStep(global_step.Read(after.ColocateWith(global_step.handle().op())));
-  }
-  update_ = tokens.Refill(Central("update").WithControlDependencies(std::vector<Operation>{updated}));
+  // An update that is skipped leaves the global step, which the accumulators have counted on.
+  const auto set_step = [&](const weir::Scope& scope) {
+    return accumulators.SetStep(global_step.Read(scope.ColocateWith(global_step.handle().op())));
+  };
+  std::vector<Operation> first;
+  if (optimizer.may_skip_steps()) first.push_back(set_step(Central("skipped")));
+  chief_steps_ = {updated, tokens.Refill(Central("update").WithControlDependencies(first))};
   if (options_.worker == 0) return worker_steps_[0];
   // In a step of all workers the tokens are returned before the updates: none is taken in the same step, and a step
   // that waits both before and after its updates would get no commit.
   std::vector<Operation> all = worker_steps_;
-  all.push_back(updated);
+  const auto after = [&updated](const weir::Scope& scope) {
+    return scope.WithControlDependencies(std::vector<Operation>{updated});
+  };
+  all.push_back(optimizer.may_skip_steps() ? set_step(after(Central("skipped"))) : updated);
   all.push_back(tokens.Refill(Central("taken").WithControlDependencies(all_taken)));
   return ops::NoOp(central.WithControlDependencies(all).WithName("train"));
 }

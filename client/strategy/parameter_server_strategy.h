@@ -54,9 +54,10 @@ class ParameterServerStrategy : public Strategy {
   // kSynchronous: start(), or, in the graph of another worker, an operation that gives that worker a token if it has
   // none, because a step that failed may have taken it.
   Operation Resume() override { return resume_; }
-  // kSynchronous, in the graph of worker 0: makes one update when enough gradients have arrived; run it repeatedly,
-  // concurrently with worker 0's steps. See ChiefThread.
-  const Operation& update() const { return update_; }
+  // kSynchronous, in the graph of worker 0: the first makes one update when enough gradients have arrived, the second
+  // allows workers to begin steps. Run them in turn, repeatedly, concurrently with worker 0's steps but not with
+  // start(): see ChiefHook. Two steps, because one that waits both before and after its updates has no commit.
+  const std::vector<Operation>& chief_steps() const { return chief_steps_; }
   // kAsynchronous with a bound: the number of dropped gradients (int64), over all workers.
   const ResourceVariable& num_dropped() const { return num_dropped_; }
 
@@ -92,7 +93,8 @@ class ParameterServerStrategy : public Strategy {
   std::vector<std::vector<Operation>> gates_;
   bool gates_reads_ = false;
   std::vector<Operation> worker_steps_;
-  Operation start_, resume_, update_;
+  std::vector<Operation> chief_steps_;
+  Operation start_, resume_;
   ResourceVariable num_dropped_;
 };
 

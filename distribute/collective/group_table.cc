@@ -8,6 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_join.h"
 #include "core/device/device_name.h"
+#include "core/fingerprint.h"
 #include "core/random_bits.h"
 #include "distribute/collective/collective_group.h"
 
@@ -78,6 +79,20 @@ GroupTable::GroupAnswer GroupTable::ResetIfRestarted(const tensorflow::CompleteG
     return is_of_old_life;
   });
   return answer;
+}
+
+absl::Status GroupTable::ResetIfVoid(const JoinGroupRequest& joining, std::string* void_formation) {
+  const auto group = groups_.find(joining.group().group_key());
+  if (joining.void_formation() == 0 || group == groups_.end() || !group->second.is_formed()) return absl::OkStatus();
+  const std::string& device = joining.group().device_attributes().name();
+  const std::string& formation = group->second.formed.group().communicator_key();
+  if (!group->second.joined.contains(device) || Fingerprint64(formation) != joining.void_formation()) {
+    return absl::OkStatus();
+  }
+  *void_formation = formation;
+  groups_.erase(group);
+  return errors::Aborted("A step of ", device, " failed: collective group ", joining.group().group_key(),
+                         " is formed anew");
 }
 
 absl::StatusOr<GroupTable::Group*> GroupTable::FindOrBegin(const tensorflow::CompleteGroupRequest& request) {
@@ -214,6 +229,7 @@ void GroupTable::Join(const CallOptions& options, const JoinGroupRequest& reques
   {
     MutexLock lock(mu_);
     reset = ResetIfRestarted(request.group(), &void_formation);
+    if (absl::Status is_void = ResetIfVoid(request, &void_formation); !is_void.ok()) reset.status = is_void;
     answer = Admit(options, request,
                    {++num_calls_, WaitingCall(request.group().device_attributes().name(), std::move(done)), response});
   }

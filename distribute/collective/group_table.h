@@ -17,7 +17,8 @@ namespace weir {
 
 // Thread-safe. No call blocks. `done` runs exactly once, with no lock held.
 // - A group forms when as many devices have joined as it has members, and stays for later calls of its members.
-// - A member that returns with another incarnation dissolves the group, which then forms again.
+// - A member that returns with another incarnation, or says that the formation is void, dissolves the group, which then
+//   forms again.
 // - If there are too many groups, those unused for longest are dropped; their members form them again.
 class GroupTable {
  public:
@@ -25,7 +26,7 @@ class GroupTable {
   struct Options {
     std::function<std::vector<std::string>()> tasks;  // of the cluster; only their devices may join; null: any may
     TimerQueue* timers = nullptr;                     // outlives the table
-    // Called, with no lock held, when a member of that formation has restarted: what its members agreed on is void.
+    // Called, with no lock held, when a member dissolves that formation: what its members agreed on is void.
     std::function<void(const std::string& formation, const absl::Status& status)> on_reset;
     size_t max_groups = 4096;
   };
@@ -65,6 +66,8 @@ class GroupTable {
   // Returns the answer for calls of a restarted device's earlier incarnation. A formed group starts again.
   GroupAnswer ResetIfRestarted(const tensorflow::CompleteGroupRequest& request, std::string* void_formation)
       REQUIRES(mu_);
+  // Of a member that calls the present formation void; returns why, with the formation.
+  absl::Status ResetIfVoid(const JoinGroupRequest& joining, std::string* void_formation) REQUIRES(mu_);
   absl::StatusOr<Group*> FindOrBegin(const tensorflow::CompleteGroupRequest& request) REQUIRES(mu_);
   absl::Status CheckFits(const Group& group, const tensorflow::CompleteGroupRequest& request) const REQUIRES(mu_);
   // Answers waiters, including `waiter`; nullopt if `waiter` has to wait.

@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/fingerprint.h"
 #include "core/testing.h"
 #include "core/threads/work_queue.h"
 #include "distribute/collective/collective_group.h"
@@ -150,6 +151,25 @@ TEST_F(GroupTableTest, AMemberThatComesBackStartsTheGroupAnew) {
   EXPECT_THAT(*Join(0).status, IsOk());
   EXPECT_THAT(*again.status, IsOk());
   EXPECT_NE(again.response.group().communicator_key(), first);
+}
+
+TEST_F(GroupTableTest, AFormationThatAMemberCallsVoidIsGivenUpOnce) {
+  Join(0);
+  const std::string first = Join(1).response.group().communicator_key();
+  const auto join_after = [&](int task, const std::string& formation) -> GroupCall& {
+    GroupCall& call = joins_.emplace_back();
+    call.request = joins_[task].request;
+    call.request.set_void_formation(Fingerprint64(formation));
+    groups_.Join(options_, call.request, &call.response, call.Done());
+    return call;
+  };
+  GroupCall& failed = join_after(0, first);
+  EXPECT_EQ(failed.status, std::nullopt);
+  GroupCall& other = join_after(1, first);
+  const std::string second = other.response.group().communicator_key();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(failed.response.group().communicator_key(), second);
+  EXPECT_EQ(join_after(0, first).response.group().communicator_key(), second);
 }
 
 TEST_F(GroupTableTest, WhoWaitsIsNotDisturbedByAMemberThatComesBack) {

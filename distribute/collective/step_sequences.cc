@@ -48,10 +48,21 @@ void StepSequences::End(int64_t step_id, bool is_ok) {
   MutexLock lock(mu_);
   const auto key = keys_.find(step_id);
   if (key == keys_.end()) return;
-  Count& count = counts_[key->second];
+  counts_[key->second].running.erase(step_id);
   keys_.erase(key);
-  count.running.erase(step_id);
-  if (!is_ok && count.learned) count.is_doubtful = true;
+  if (is_ok) return;
+  // The leader may have restarted, which begins all counts anew.
+  for (auto& [other, known] : counts_) known.is_doubtful = known.is_doubtful || known.learned.has_value();
+  if (!failed_.insert(step_id).second) return;
+  failed_in_order_.push_back(step_id);
+  if (failed_in_order_.size() <= kMaxFailed) return;
+  failed_.erase(failed_in_order_.front());
+  failed_in_order_.pop_front();
+}
+
+bool StepSequences::HasFailed(int64_t step_id) const {
+  MutexLock lock(mu_);
+  return failed_.contains(step_id);
 }
 
 bool StepSequences::IsRunning(int64_t step_id) const {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
@@ -15,8 +17,8 @@ namespace weir {
 // Counts the steps of each key of a graph with collectives. Thread-safe; requests from other tasks use no memory.
 // - The count starts at the leader; another task learns from it where to start, and then counts the same steps.
 // - A task that joins late, or again, gets the leader's current step, which cannot end without it.
-// - After a failure a task asks the leader again, in case their counts differ. Within a count no task goes back, so all
-//   of them reach the furthest task's step.
+// - After a failure a task asks the leader again, about all keys, in case their counts differ. Within a count no task
+//   goes back, so all of them reach the furthest task's step.
 class StepSequences {
  public:
   StepSequences();
@@ -27,6 +29,8 @@ class StepSequences {
   void End(int64_t step_id, bool is_ok);
   // True if Take returned it and it has not ended.
   bool IsRunning(int64_t step_id) const;
+  // True if Take returned it and it ended with an error; of the last thousands.
+  bool HasFailed(int64_t step_id) const;
 
   // This task is the leader: starts the key's count unless it has started.
   void Lead(int64_t graph_key);
@@ -41,6 +45,7 @@ class StepSequences {
  private:
   static constexpr size_t kMaxCounts = 4096;
   static constexpr int kMaxAsked = 4096;
+  static constexpr size_t kMaxFailed = 4096;
 
   struct Count {
     int64_t next = 0;
@@ -58,6 +63,8 @@ class StepSequences {
   int64_t first_place_ GUARDED_BY(mu_) = 0;                     // where a new count starts: after all that were dropped
   absl::flat_hash_map<int64_t, Count> counts_ GUARDED_BY(mu_);  // by graph key
   absl::flat_hash_map<int64_t, int64_t> keys_ GUARDED_BY(mu_);  // of running steps
+  absl::flat_hash_set<int64_t> failed_ GUARDED_BY(mu_);
+  std::deque<int64_t> failed_in_order_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

@@ -6,10 +6,10 @@
 namespace weir {
 namespace {
 
-tensorflow::GetStepSequenceResponse AnswerOf(StepSequences& leader) {
+tensorflow::GetStepSequenceResponse AnswerOf(StepSequences& leader, int64_t graph_key = 5) {
   tensorflow::GetStepSequenceRequest request;
   tensorflow::GetStepSequenceResponse response;
-  request.add_graph_key(5);
+  request.add_graph_key(graph_key);
   EXPECT_THAT(leader.Answer(request, &response), IsOk());
   return response;
 }
@@ -46,6 +46,19 @@ TEST(StepSequencesTest, AfterAFailureTheLeaderIsAskedAgain) {
   EXPECT_EQ(follower.Take(5), std::nullopt);
   follower.Learn(AnswerOf(leader));
   EXPECT_EQ(follower.Take(5), leader.Take(5));
+}
+
+// A step of one key fails because the leader has died. Its successor counts the steps of other keys anew, too.
+TEST(StepSequencesTest, AfterAFailureTheLeaderIsAskedAboutAllKeys) {
+  StepSequences leader, successor, follower;
+  follower.Learn(AnswerOf(leader, 5));
+  follower.Learn(AnswerOf(leader, 6));
+  follower.End(*follower.Take(6), true);
+  follower.End(*follower.Take(5), false);
+  EXPECT_EQ(follower.Take(6), std::nullopt);
+  successor.Lead(6);
+  follower.Learn(AnswerOf(successor, 6));
+  EXPECT_EQ(follower.Take(6), successor.Take(6));
 }
 
 TEST(StepSequencesTest, ALeaderThatRunsNoStepsDoesNotSetTheOthersBack) {

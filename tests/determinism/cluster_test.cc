@@ -24,7 +24,7 @@ absl::StatusOr<std::string> TrainOnTwoWorkers(int threads) {
     return TrainBetweenGraphs(
         *strategy, cluster->Target("worker", worker), EmbeddingLoss, [] { return AdamOptimizer(0.02); },
         [](Strategy&, Session& session, const Operation& initialize) { return session.RunTargets({initialize}); },
-        [](Strategy&) { return Operation(); });
+        [](Strategy&) { return std::vector<Operation>(); });
   };
   auto other = std::async(std::launch::async, [&] { return train(1); });
   const absl::StatusOr<TrainedModel> models[] = {train(0), other.get()};

@@ -32,7 +32,7 @@ TEST_P(MultiWorkerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
       return TrainBetweenGraphs(
           *strategy, cluster->Target("worker", i), loss, optimizer,
           [](Strategy&, Session& session, const Operation& initialize) { return session.RunTargets({initialize}); },
-          [](Strategy&) { return Operation(); });
+          [](Strategy&) { return std::vector<Operation>(); });
     }));
   }
   ExpectMeanLosses(workers, expected);

@@ -129,12 +129,13 @@ TEST_F(HeldBackWorkerTest, AStepIsMadeWithoutTheBackupWorkerWhoseGradientThenIsD
   Build({.steps = WorkerSteps::kSynchronous, .backup_workers = 1});
   const auto& workers = strategy_->worker_steps();
   auto held = BeginHeld();
-  ASSERT_THAT(session_->RunTargets({workers[0], workers[1], strategy_->update()}), IsOk());
+  ASSERT_THAT(session_->RunTargets({workers[0], workers[1], strategy_->chief_steps()[0]}), IsOk());
+  ASSERT_THAT(session_->RunTargets({strategy_->chief_steps()[1]}), IsOk());
   ExpectState(1, -1.5F);  // minus the mean of 1 and 2
   LetGo(std::move(held));
   ExpectState(1, -1.5F);
   // The late gradient does not count for the next update either.
-  ASSERT_THAT(session_->RunTargets({workers[0], workers[1], strategy_->update()}), IsOk());
+  ASSERT_THAT(session_->RunTargets({workers[0], workers[1], strategy_->chief_steps()[0]}), IsOk());
   ExpectState(2, -3.0F);
 }
 
@@ -193,7 +194,7 @@ TEST(ParameterServerBetweenGraphsTest, TrainsAsOneDeviceDoes) {
           ParameterServerStrategy::Create(
               Scope::NewRoot(), {.cluster = cluster->spec(), .worker = i, .steps = WorkerSteps::kSynchronous}));
       return TrainBetweenGraphs(*strategy, cluster->Target("worker", i), EmbeddingLoss, optimizer, start,
-                                [&](Strategy&) { return strategy->update(); });
+                                [&](Strategy&) { return strategy->chief_steps(); });
     }));
   }
   ExpectMeanLosses(workers, expected);

@@ -132,13 +132,13 @@ absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession&
 
 absl::StatusOr<TrainedModel> TrainBetweenGraphs(Strategy& strategy, const std::string& target, const LossFunction& loss,
                                                 const MakeOptimizer& make_optimizer, const StartWorker& start,
-                                                const std::function<Operation(Strategy&)>& beside) {
+                                                const std::function<std::vector<Operation>(Strategy&)>& beside) {
   ASSIGN_OR_RETURN(const Training training, BuildTraining(strategy, loss, make_optimizer));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Connect(target, strategy.Scope()));
   RETURN_IF_ERROR(start(strategy, *session, training.initialize));
-  const Operation update = beside(strategy);
+  const std::vector<Operation> of_chief = beside(strategy);
   std::optional<ChiefThread> chief;
-  if (update.valid()) chief.emplace(session.get(), update);
+  if (!of_chief.empty()) chief.emplace(session.get(), of_chief);
   return Steps(strategy, *session, training, training.losses[0]);
 }
 

@@ -56,11 +56,11 @@ absl::StatusOr<TrainedModel> TrainInGraph(Strategy& strategy, const MakeSession&
                                           const MakeOptimizer& make_optimizer);
 
 // The part of one worker with a graph of its own; losses are its own. `start` initialises, or waits until it is done;
-// what `beside` gives, if it is valid, runs again and again while the worker trains.
+// what `beside` gives runs in turn, again and again, while the worker trains.
 using StartWorker = std::function<absl::Status(Strategy& strategy, Session& session, const Operation& initialize)>;
 absl::StatusOr<TrainedModel> TrainBetweenGraphs(Strategy& strategy, const std::string& target, const LossFunction& loss,
                                                 const MakeOptimizer& make_optimizer, const StartWorker& start,
-                                                const std::function<Operation(Strategy&)>& beside);
+                                                const std::function<std::vector<Operation>(Strategy&)>& beside);
 
 // The models.
 Output MlpLoss(const ReplicaContext& replica, const OutputList& inputs);

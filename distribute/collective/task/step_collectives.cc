@@ -75,7 +75,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
         if (auto self = weak.lock()) self->TimeOut();
       });
     }
-    task_->FindGroup(call, leader_, params_.group, params_.name, *device_,
+    task_->FindGroup(call, {leader_, params_.group, params_.name, device_, step_id_},
                      [self = shared_from_this(), call](absl::StatusOr<std::shared_ptr<const FormedGroup>> group) {
                        if (!group.ok()) return self->Fail(group.status());
                        self->group_ = *std::move(group);
@@ -315,7 +315,7 @@ void StepCollectives::JoinGroupAsync(const CollectiveGroup& group, const std::st
                                      absl::Duration timeout, CancellationManager* cancellation, DoneCallback done) {
   CallOptions call{.cancellation = cancellation};
   if (timeout < absl::InfiniteDuration()) call.deadline = MonotonicNow() + timeout + kLeaderTime;
-  task_->FindGroup(call, leader_, group, name, *device,
+  task_->FindGroup(call, {leader_, group, name, device, step_id_},
                    [done = std::move(done)](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& formed) {
                      done(formed.status());
                    });

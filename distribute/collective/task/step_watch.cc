@@ -62,7 +62,7 @@ void StepWatch::AskAgain(const WatchedOp& op, const std::shared_ptr<const Formed
     MutexLock lock(mu_);
     if (stopped_ || !asked_.insert(group->formation).second) return;
   }
-  task_->AskForGroup({.cancellation = &cancellation_}, leader_, op.params().group, op.params().name, op.device(),
+  task_->AskForGroup({.cancellation = &cancellation_}, {leader_, op.params().group, op.params().name, &op.device()},
                      [self = shared_from_this(), group](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& now) {
                        self->Compare(*group, now);
                      });

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/logging.h"
+#include "distribute/collective/shared_step_id.h"
 #include "distribute/collective/task/step_collectives.h"
 
 namespace weir {
@@ -18,6 +19,7 @@ struct GroupCall {
   JoinGroupRequest request;
   JoinGroupResponse response;
   std::shared_ptr<WorkerInterface> leader;
+  const std::string& device() const { return request.group().device_attributes().name(); }
 };
 
 // TensorFlow's words for an op that does not fit a group.
@@ -98,64 +100,87 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
                     });
 }
 
-void TaskCollectives::FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
-                                const std::string& op_name, const Device& device, GroupCallback done) {
-  std::shared_ptr<const FormedGroup> known;
-  {
-    MutexLock lock(mu_);
-    const auto it = known_.find(GroupId(leader, group.key));
-    if (it != known_.end()) known = it->second;
+std::shared_ptr<const FormedGroup> TaskCollectives::FindKnown(const GroupRequest& request, uint64_t* void_formation) {
+  MutexLock lock(mu_);
+  const auto it = known_.find(GroupId(request.leader, request.group.key));
+  if (it == known_.end()) return nullptr;
+  KnownGroup& known = it->second;
+  const bool is_void = known.is_void || (known.last_step != 0 && sequences_.HasFailed(known.last_step));
+  if (is_void && known.last_step != request.step_id) {
+    *void_formation = known.group->formation;
+    return nullptr;
   }
-  if (known != nullptr) {
-    if (absl::Status status = CheckMember(*known, group, op_name, device.name()); !status.ok()) return done(status);
-    return done(std::move(known));
-  }
-  AskForGroup(call, leader, group, op_name, device, std::move(done));
+  if (SharedStepId::IsShared(request.step_id)) known.last_step = request.step_id;
+  return known.group;
 }
 
-void TaskCollectives::AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
-                                  const std::string& op_name, const Device& device, GroupCallback done) {
+void TaskCollectives::FindGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done) {
+  uint64_t void_formation = 0;
+  std::shared_ptr<const FormedGroup> known = FindKnown(request, &void_formation);
+  if (known == nullptr) return AskLeader(call, request, void_formation, std::move(done));
+  const absl::Status misfit = CheckMember(*known, request.group, request.op_name, request.device->name());
+  misfit.ok() ? done(std::move(known)) : done(misfit);
+}
+
+void TaskCollectives::AskForGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done) {
+  AskLeader(call, request, 0, std::move(done));
+}
+
+void TaskCollectives::AskLeader(const CallOptions& call, const GroupRequest& request, uint64_t void_formation,
+                                GroupCallback done) {
   auto joining = std::make_shared<GroupCall>();
-  tensorflow::CompleteGroupRequest& request = *joining->request.mutable_group();
-  request.set_group_key(group.key);
-  request.set_group_size(group.size);
-  request.set_device_type(device.type());
-  device.ToProto(request.mutable_device_attributes());
+  tensorflow::CompleteGroupRequest& group = *joining->request.mutable_group();
+  group.set_group_key(request.group.key);
+  group.set_group_size(request.group.size);
+  group.set_device_type(request.device->type());
+  request.device->ToProto(group.mutable_device_attributes());
+  joining->request.set_void_formation(void_formation);
   GpuMembership membership;
-  if (const GpuDevice* const gpu = FindGpu(&device); gpu != nullptr) {
+  if (const GpuDevice* const gpu = FindGpu(request.device); gpu != nullptr) {
     if (const auto library = LibraryOf(*gpu); library != nullptr) {
       membership = {.library = library->name(), .place = library->PlaceOf(gpu->runtime())};
     }
   }
-  *joining->request.mutable_member() = DescribeMember(group.rank, membership);
-  auto joined = [this, joining, id = GroupId(leader, group.key), group, op_name, device = device.name(),
-                 done = std::move(done)](absl::Status status) {
+  *joining->request.mutable_member() = DescribeMember(request.group.rank, membership);
+  auto joined = [this, joining, request, done = std::move(done)](absl::Status status) {
     if (absl::IsUnimplemented(status)) {  // the answer of servers that are not Weir's
-      status = errors::Unimplemented("Collective group ", group.key, " needs a leader among Weir's tasks; ", id.first,
-                                     " is not one: ", status.message());
+      status = errors::Unimplemented("Collective group ", request.group.key, " needs a leader among Weir's tasks; ",
+                                     request.leader, " is not one: ", status.message());
     }
-    if (!status.ok()) return done(Annotate(status, op_name));
+    if (!status.ok()) return done(Annotate(status, request.op_name));
     auto formed = GroupFromResponse(joining->response);
     if (!formed.ok()) return done(formed.status());
-    if (absl::Status misfit = CheckMember(**formed, group, op_name, device); !misfit.ok()) return done(misfit);
-    {
-      MutexLock lock(mu_);
-      if (known_.size() >= kMaxKnownGroups) known_.clear();
-      known_[id] = *formed;
-    }
+    const absl::Status misfit = CheckMember(**formed, request.group, request.op_name, joining->device());
+    if (!misfit.ok()) return done(misfit);
+    Learned(request, *formed);
     done(*std::move(formed));
   };
-  if (leader == options_.task) return groups_.Join(call, joining->request, &joining->response, std::move(joined));
-  auto worker = options_.workers->Get(leader);
+  if (request.leader == options_.task) {
+    return groups_.Join(call, joining->request, &joining->response, std::move(joined));
+  }
+  auto worker = options_.workers->Get(request.leader);
   if (!worker.ok()) return joined(worker.status());
   joining->leader = *std::move(worker);
   joining->leader->JoinGroupAsync(call, &joining->request, &joining->response, std::move(joined));
 }
 
+void TaskCollectives::Learned(const GroupRequest& request, const std::shared_ptr<const FormedGroup>& group) {
+  MutexLock lock(mu_);
+  if (known_.size() >= kMaxKnownGroups) known_.clear();
+  KnownGroup& known = known_[GroupId(request.leader, request.group.key)];
+  const bool is_new = known.group == nullptr || known.group->formation != group->formation;
+  known.group = group;
+  if (!is_new) return;  // it may be void already
+  known.is_void = false;
+  known.last_step = SharedStepId::IsShared(request.step_id) ? request.step_id : 0;
+}
+
 void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& group) {
   MutexLock lock(mu_);
   const auto known = known_.find(GroupId(leader, group.key));
-  if (known != known_.end() && known->second->formation == group.formation) known_.erase(known);
+  if (known == known_.end() || known->second.group->formation != group.formation) return;
+  known->second.is_void = known->second.last_step != 0;
+  if (!known->second.is_void) known_.erase(known);
 }
 
 std::shared_ptr<GpuCollectiveLibrary> TaskCollectives::LibraryOf(const GpuDevice& gpu) const {

@@ -57,12 +57,20 @@ class TaskCollectives {
   // For executors.
   const Options& options() const { return options_; }
   StepExchanges& exchanges() { return exchanges_; }
-  // Returns a known group, or asks the leader. `call.cancellation` lives until `done`.
-  void FindGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
-                 const std::string& op_name, const Device& device, GroupCallback done);
+  // A request for a group by an op of a step.
+  struct GroupRequest {
+    std::string leader;
+    CollectiveGroup group;
+    std::string op_name;
+    const Device* device = nullptr;  // outlives the call
+    int64_t step_id = 0;
+  };
+  // Returns a known group, or asks the leader. `call.cancellation` lives until `done`. If a step that several masters
+  // share failed here, its groups are formed anew: the others' part of the step may have succeeded, and they would wait
+  // for this task in steps that it does not run. Their ops end with ABORTED within a second or two.
+  void FindGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done);
   // Asks the leader, even for a known group. If the group is forming, the device joins it.
-  void AskForGroup(const CallOptions& call, const std::string& leader, const CollectiveGroup& group,
-                   const std::string& op_name, const Device& device, GroupCallback done);
+  void AskForGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done);
   // Call after a failure that may mean that members have changed.
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
   // The library that serves the device; null for other devices, and if there is none.
@@ -80,6 +88,15 @@ class TaskCollectives {
 
  private:
   using GroupId = std::pair<std::string, int32_t>;  // leader and key
+  struct KnownGroup {
+    std::shared_ptr<const FormedGroup> group;
+    int64_t last_step = 0;  // that several masters share; 0: none has used the group
+    bool is_void = false;   // that step failed
+  };
+  // nullptr: unknown or void, and `void_formation` is the void one.
+  std::shared_ptr<const FormedGroup> FindKnown(const GroupRequest& request, uint64_t* void_formation);
+  void AskLeader(const CallOptions& call, const GroupRequest& request, uint64_t void_formation, GroupCallback done);
+  void Learned(const GroupRequest& request, const std::shared_ptr<const FormedGroup>& group);
 
   const Options options_;
   GroupTable groups_;
@@ -90,7 +107,7 @@ class TaskCollectives {
   Mutex mu_;
   bool has_said_ GUARDED_BY(mu_) = false;
   absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
-  absl::flat_hash_map<GroupId, std::shared_ptr<const FormedGroup>> known_ GUARDED_BY(mu_);
+  absl::flat_hash_map<GroupId, KnownGroup> known_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

@@ -147,7 +147,7 @@ class TasksGroup : public CollectiveTestGroup {
     std::vector<std::promise<void>> joined(size);
     groups_.resize(size);
     for (int rank = 0; rank < size; ++rank) {
-      Task(rank).collectives().FindGroup({}, kLeader, {.key = 1, .size = size}, "test", Device(rank),
+      Task(rank).collectives().FindGroup({}, {kLeader, {.key = 1, .size = size}, "test", &Device(rank)},
                                          [this, rank, &joined](auto group) {
                                            groups_[rank] = group.value();
                                            joined[rank].set_value();
@@ -317,7 +317,7 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   leader.groups().Join({}, joining, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
   // The second has noticed, the first has not.
   std::promise<std::shared_ptr<const FormedGroup>> second_joined;
-  second.AskForGroup({}, kLeader, Sum(3).group, "sum", *cluster.tasks[1]->devices()[0],
+  second.AskForGroup({}, {kLeader, Sum(3).group, "sum", cluster.tasks[1]->devices()[0].get()},
                      [&](auto group) { second_joined.set_value(group.value()); });
   MemberOp first;
   first.input = first.output = AsTensor<float>({1});
@@ -325,6 +325,30 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   EXPECT_THAT(first.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
   EXPECT_THAT(third_joined.get_future().get(), IsOk());
   EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.group().communicator_key()));
+}
+
+// A step fails on one of two masters and succeeds on the other, which goes on to a step that the first does not run.
+TEST(StepCollectivesTest, AMemberWhoseStepFailedEndsTheOthersWait) {
+  TestCluster cluster(2, 1);
+  StepSequences& sequences = cluster.tasks[1]->collectives().sequences();
+  sequences.Lead(5);
+  sequences.Lead(6);
+  const int64_t failed = *sequences.Take(5);
+  RunOnce(cluster, failed);
+  sequences.End(failed, false);
+  MemberOp ahead, other[2];
+  ahead.input = ahead.output = AsTensor<float>({1});
+  ahead.Start(*cluster.tasks[0], *sequences.Take(5), Sum(2));
+  const int64_t next = *sequences.Take(6);
+  other[1].input = other[1].output = AsTensor<float>({1});
+  other[1].Start(*cluster.tasks[1], next, Sum(2));
+  EXPECT_THAT(ahead.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
+  other[0].input = other[0].output = AsTensor<float>({2});
+  other[0].Start(*cluster.tasks[0], next, Sum(2));
+  for (MemberOp& op : other) {
+    EXPECT_THAT(op.status.get_future().get(), IsOk());
+    ExpectTensorEqual(op.output, AsTensor<float>({3}));
+  }
 }
 
 // A source only sends, so no receive reports its receivers' end.

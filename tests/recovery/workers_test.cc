@@ -1,0 +1,170 @@
+// Workers on parameter servers with a client, a graph and a master each go on after the loss of a task.
+#include <future>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "client/strategy/chief_hook.h"
+#include "client/strategy/parameter_server_strategy.h"
+#include "client/training_loop.h"
+#include "core/files/scratch_directory_testing.h"
+#include "core/testing.h"
+#include "tests/recovery/counting_model.h"
+#include "tests/recovery/faults.h"
+#include "tests/strategy/training_run.h"
+
+namespace weir {
+namespace {
+
+enum class Mode { kSynchronous, kAsynchronous };
+
+constexpr int kWorkers = 2;
+
+struct Outcome {
+  int64_t global_step = 0;
+  int num_recoveries = 0;
+  bool was_restored = false;
+  std::map<std::string, Tensor> variables;  // by name; of parameter servers: in the first worker's outcome
+};
+
+class RestoreHook : public TrainingHook {
+ public:
+  void Recovered(const RecoveryReport& report) override { was_restored_ |= !report.restored_from.empty(); }
+  bool was_restored() const { return was_restored_; }
+
+ private:
+  bool was_restored_ = false;
+};
+
+// The trainings of all workers. The first one's loop causes the fault.
+class WorkersTraining {
+ public:
+  WorkersTraining(Mode mode, Fault fault) : mode_(mode), fault_(fault) {}
+
+  absl::StatusOr<std::vector<Outcome>> Run() {
+    ASSIGN_OR_RETURN(cluster_,
+                     ProcessCluster::Start(
+                         {.program = WEIR_PROGRAM, .jobs = jobs(), .flags = {"--deterministic"}, .restart = true}));
+    std::vector<std::future<absl::StatusOr<Outcome>>> running;
+    for (int i = 0; i < kWorkers; ++i) {
+      running.push_back(std::async(std::launch::async, [this, i] {
+        const absl::Cleanup end = [this, i] {
+          if (i > 0) others_.DecrementCount();
+        };
+        return Train(i);
+      }));
+    }
+    std::vector<absl::StatusOr<Outcome>> ended;
+    for (auto& worker : running) ended.push_back(worker.get());
+    std::vector<Outcome> outcomes;
+    for (absl::StatusOr<Outcome>& worker : ended) {
+      RETURN_IF_ERROR(worker.status());
+      outcomes.push_back(*std::move(worker));
+    }
+    return outcomes;
+  }
+
+ private:
+  std::map<std::string, int> jobs() const { return {{"worker", kWorkers}, {"ps", 2}}; }
+
+  // Jobs whose loss fails a step of the first worker, which then continues the task. Asynchronous workers step alone.
+  std::map<std::string, int> victims() const {
+    if (mode_ == Mode::kAsynchronous) return {{"ps", 2}};
+    return jobs();
+  }
+
+  absl::StatusOr<std::unique_ptr<Strategy>> MakeStrategy(const Scope& root, int worker) const {
+    return ParameterServerStrategy::Create(
+        root, {.cluster = cluster_->spec(),
+               .worker = worker,
+               .steps = mode_ == Mode::kSynchronous ? WorkerSteps::kSynchronous : WorkerSteps::kAsynchronous});
+  }
+
+  absl::StatusOr<Training> Build(Strategy& strategy) const {
+    return BuildTraining(strategy, CountingLoss, [] { return GradientDescentOptimizer(1.0); });
+  }
+
+  TrainingRole RoleOf(int worker) const { return worker == 0 ? TrainingRole::kChief : TrainingRole::kWorker; }
+
+  absl::StatusOr<Outcome> Train(int worker) {
+    const std::string name = absl::StrCat("worker-", worker);
+    const Scope root = Scope::NewRoot();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Strategy> strategy, MakeStrategy(root, worker));
+    ASSIGN_OR_RETURN(const Training training, Build(*strategy));
+    const auto fault =
+        std::make_shared<FaultHook>(worker == 0 ? fault_ : Fault::kNone, cluster_.get(), victims(), 6, 14);
+    const auto restores = std::make_shared<RestoreHook>();
+    TrainingLoopOptions options;
+    options.train = training.train;
+    options.fetches = {training.losses[0]};
+    options.global_step = training.global_step;
+    options.feeds = [&](int64_t step) { return FeedsOfStep(*strategy, training, static_cast<int>(step)); };
+    options.hooks = {fault, restores, NanHook(0)};
+    options.max_steps = kSteps;
+    options.checkpoint_dir = directory_.Path("checkpoints");
+    options.checkpoint_steps = 5;
+    options.recovery_timeout = absl::Seconds(60);
+    options.role = RoleOf(worker);
+    options.task_name = name;
+    options.resume = strategy->Resume();
+    const auto connect = [&] {
+      return Session::Connect(cluster_->Target("worker", worker), strategy->Scope(),
+                              {.call_timeout = absl::Seconds(60)});
+    };
+    const auto* const ps = dynamic_cast<ParameterServerStrategy*>(strategy.get());
+    if (ps != nullptr && !ps->chief_steps().empty()) {
+      options.hooks.push_back(std::make_shared<ChiefHook>(connect, ps->chief_steps()));
+    }
+    TrainingLoop loop(strategy->Scope(), options);
+    RETURN_IF_ERROR(strategy->Scope().status());
+    ASSIGN_OR_RETURN(const auto session, connect());
+    const absl::StatusOr<int64_t> reached = loop.Run(*session);
+    if (!reached.ok()) return Annotate(reached.status(), absl::StrCat(name, ", ", fault->description()));
+    Outcome outcome{
+        .global_step = *reached, .num_recoveries = fault->num_recoveries(), .was_restored = restores->was_restored()};
+    if (ps != nullptr) {
+      // The others need updates to end; then there are none.
+      if (worker > 0) return outcome;
+      others_.Wait();
+    }
+    ASSIGN_OR_RETURN(const std::vector<Tensor> values, session->Run(training.reads));
+    for (size_t i = 0; i < values.size(); ++i) {
+      outcome.variables[strategy->Scope().variables()[i].name()] = values[i];
+    }
+    return outcome;
+  }
+
+  const Mode mode_;
+  const Fault fault_;
+  absl::BlockingCounter others_{kWorkers - 1};  // than the first, in progress
+  const ScratchDirectory directory_;
+  std::unique_ptr<ProcessCluster> cluster_;
+};
+
+class WorkersRecoveryTest : public testing::TestWithParam<Fault> {
+ protected:
+  // Trains on parameter servers.
+  static void ExpectWholeUpdates(Mode mode) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Outcome> outcomes, WorkersTraining(mode, GetParam()).Run());
+    int recoveries = 0;
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_GE(outcome.global_step, kSteps);
+      recoveries += outcome.num_recoveries;
+    }
+    EXPECT_GE(recoveries, 1);
+    const std::map<std::string, Tensor>& variables = outcomes[0].variables;
+    const int64_t updates = variables.at("global_step").scalar<int64_t>();
+    EXPECT_GE(updates, kSteps);
+    // The chief saves while others update: a checkpoint may have values of several steps.
+    if (!outcomes[0].was_restored) ExpectCounts(variables, updates);
+  }
+};
+
+TEST_P(WorkersRecoveryTest, SynchronousUpdatesAreWhole) { ExpectWholeUpdates(Mode::kSynchronous); }
+
+TEST_P(WorkersRecoveryTest, AsynchronousUpdatesAreWhole) { ExpectWholeUpdates(Mode::kAsynchronous); }
+
+INSTANTIATE_TEST_SUITE_P(Faults, WorkersRecoveryTest, testing::Values(Fault::kKill, Fault::kStop, Fault::kKillMaster),
+                         [](const auto& info) { return FaultName(info.param); });
+
+}  // namespace
+}  // namespace weir
