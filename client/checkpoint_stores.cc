@@ -187,7 +187,7 @@ absl::Status CheckpointStores::Save(Session& session, int64_t step, const Saver:
   // A task that was lost has lost its part of the snapshot too; the rest goes with the session.
   if (snapshot != nullptr) saver_->Release(session, *snapshot).IgnoreError();
   if (saved.ok()) return Prune(session);
-  // What a lost task has of it is not whole: a later save deletes it.
+  // A lost task may keep an incomplete part; a later save deletes it.
   if (!generation.name.empty()) Delete(session, generation.name).IgnoreError();
   return Annotate(std::move(saved), absl::StrCat("Saving the checkpoint of step ", step, " of ", options_.model));
 }

@@ -79,7 +79,7 @@ class Saver {
   // progress; one of a process that has lost the lease fails.
   absl::Status RemoveUnfinished(const std::string& prefix, const CheckpointLease* lease = nullptr) const;
 
-  // What one task saves, with SaverOptions::separate_tasks.
+  // The part of the state that one task saves with SaverOptions::separate_tasks.
   struct TaskShard {
     std::string task;                // "/job:ps/replica:0/task:1"
     std::vector<std::string> names;  // of its tensors in checkpoints

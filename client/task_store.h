@@ -18,7 +18,7 @@ class TaskStore {
   TaskStore(const Scope& scope, std::string task);
 
   const std::string& task() const { return task_; }
-  // What each store has of the model in `directory`, in one step.
+  // Lists each store's files of the model in `directory`, in one step.
   static absl::StatusOr<std::vector<StoreContents>> Contents(Session& session, const std::vector<TaskStore>& stores,
                                                              const std::string& directory);
   // A manifest with the files and tensors of a checkpoint in the store.

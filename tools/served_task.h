@@ -36,7 +36,7 @@ class ServedTask {
   // Lets steps in flight finish until `patience` is over, then cancels them, and waits, without limit, until they and
   // all calls have ended.
   void Stop(absl::Duration patience);
-  // What running steps wait for. Empty once the worker is about to be destroyed.
+  // The waits of running steps. Empty once the worker is about to be destroyed.
   std::vector<StepWait> Waits();
 
   const std::string& task() const { return task_; }

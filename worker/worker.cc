@@ -294,7 +294,7 @@ void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest
   }
   if (sessions.empty()) return done(open.status());
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
-  // One that has not begun here will not: its commit is refused, also if its outcome is forgotten.
+  // A step that has not begun here never begins: its commit is refused, even if its outcome is forgotten.
   for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id).status().IgnoreError();
   const auto late = [this, sessions, ids] { return StillRunning(sessions, &ids); };
   const std::shared_ptr<void> answer = AnswerInTime(options_.timers, options.deadline, late, std::move(done));

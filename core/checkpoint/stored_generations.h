@@ -20,7 +20,7 @@ std::string GenerationDirectory(const std::string& model, const std::string& nam
 // "store://MODEL/NAME/shard-00001-of-00003".
 std::string ShardPrefix(const std::string& model, const std::string& name, int shard, int num_shards);
 
-// What one store has of a model.
+// One store's part of a model.
 struct StoreContents {
   std::string lease;                     // the text of its lease; empty: none
   std::vector<std::string> directories;  // names: of generations, and of what interrupted calls left
@@ -33,7 +33,7 @@ struct StoreContents {
 // Of the model in `directory`, which may be absent. Errors of the disk are errors, never absence.
 absl::StatusOr<StoreContents> ReadStoreContents(FileSystem* files, const std::string& directory);
 
-// What is left of one save.
+// The remaining parts of one save.
 struct StoredGeneration {
   struct Shard {
     CheckpointManifest manifest;

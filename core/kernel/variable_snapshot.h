@@ -56,7 +56,7 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   static constexpr int64_t kSlab = 2 << 20;  // a huge page
   static constexpr uint32_t kPiecesInSlab = kSlab / kPiece;
 
-  // Who may use value_: the reader, an update (for an instant), or nobody, since it is released.
+  // The user of value_: the reader, an update (for an instant), or nobody once it is released.
   enum class Holder { kReader, kUpdate, kNobody };
 
   // The pieces that were preserved.

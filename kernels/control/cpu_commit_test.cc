@@ -46,7 +46,7 @@ class CommitKernelTest : public OpTest {
     for (const std::string& task : tasks) keys.push_back(Key(task));
     return Attrs().Set("keys", keys);
   }
-  // What the coordinator has sent to the task; nullopt: nothing.
+  // The decision that the coordinator has sent to the task; nullopt: none.
   std::optional<bool> SentTo(const std::string& task) {
     std::optional<bool> sent;
     CancellationManager at_once;

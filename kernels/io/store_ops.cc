@@ -16,7 +16,7 @@ absl::Status CheckRanks(InferenceContext& c, std::initializer_list<int> ranks) {
 }  // namespace
 
 absl::Status RegisterStoreOps(OpRegistry& ops) {
-  // What the store has of a model.
+  // Lists the store's files of a model.
   RETURN_IF_ERROR(ops.Register(Op("StoreContents")
                                    .Input("directory: string")
                                    .Output("lease: string")

@@ -29,7 +29,7 @@ class CallWatch {
     std::string peer;  // as PeerOfConnection returns it
     bool is_pinged = false;
     int ticks = 0, silent_ticks = 0;
-    bool is_known = false;   // the peer's bytes were looked at
+    bool is_known = false;   // the peer's bytes were counted
     PeerBytes first, alive;  // then, and at the last sign of life
     uint64_t moved = 0;      // since `first`, either way
     bool was_ended = false;

@@ -20,7 +20,7 @@ constexpr uint64_t kCreditToSend = StreamLink::kWindowBytes / 4;
 constexpr uint64_t kCreditToAdd = StreamLink::kWindowBytes / 16;
 // Without a sign of life for this long the peer is considered hung, as with gRPC's pings.
 constexpr int kSilentTicks = 7000 / StreamLink::kTickMillis;
-// After this much of it, the bytes that have arrived are looked at.
+// After this much of it, Tick counts the bytes that have arrived.
 constexpr int kSuspiciousTicks = kSilentTicks / 2;
 // Of a message; less may be gRPC's own traffic, which says little.
 constexpr uint64_t kSignOfLifeBytes = 4 << 10;

@@ -117,7 +117,7 @@ class StreamLink : public FrameLink, public MessageStream::Listener, public std:
   // In ticks rather than time, so that a process that was stopped does not consider its peers hung.
   std::atomic<int> silent_ticks_{0};   // since a message, or a part of one, arrived
   std::atomic<int> idle_ticks_{0};     // since a message was sent
-  uint64_t bytes_heard_ = 0;           // from the peer, when they were last looked at; for Tick
+  uint64_t bytes_heard_ = 0;           // from the peer at the last count; for Tick
   std::atomic<uint64_t> taken_{0};     // window bytes in frames that were not released
   std::atomic<uint64_t> returned_{0};  // window bytes released, but not yet returned to the peer as credit
   mutable Mutex mu_;
