@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/device/device.h"
 #include "core/device/device_name.h"
@@ -51,7 +52,7 @@ RestoreMarker::RestoreMarker(const Scope& scope, const std::set<std::string>& de
   }
   hosts_.assign(hosts.begin(), hosts.end());
   const Scope inner = scope.SubScope("restore_mark");
-  fed_ = ops::Placeholder(inner.WithName("value"), DT_STRING, {.shape = TensorShape()});
+  fed_ = FedScalar(inner, "value", DT_STRING);
   std::vector<Operation> begins, ends;
   for (const std::string& host : hosts_) {
     const Scope on_host = inner.WithDevice(host);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/files/file_system.h"
 
@@ -14,15 +15,12 @@ constexpr int64_t kPiece = 8 << 20;  // bytes in one step
 
 StoreCopy::StoreCopy(const Scope& scope, const std::string& from, const std::string& to) {
   const Scope inner = scope.SubScope("copy");
-  const auto fed = [](const Scope& at, const std::string& name, DataType dtype) {
-    return ops::Placeholder(at.WithName(name), dtype, {.shape = TensorShape()});
-  };
   const Scope reader = inner.WithDevice(from), writer = inner.WithDevice(to);
-  from_ = fed(reader, "from", DT_STRING);
-  to_ = fed(writer, "to", DT_STRING);
-  offset_ = fed(inner, "offset", DT_INT64);
-  size_ = fed(reader, "size", DT_INT64);
-  sync_ = fed(writer, "sync", DT_BOOL);
+  from_ = FedScalar(reader, "from", DT_STRING);
+  to_ = FedScalar(writer, "to", DT_STRING);
+  offset_ = FedScalar(inner, "offset", DT_INT64);
+  size_ = FedScalar(reader, "size", DT_INT64);
+  sync_ = FedScalar(writer, "sync", DT_BOOL);
   write_ = ops::StoreWriteRange(writer, to_, offset_, ops::StoreReadRange(reader, from_, offset_, size_), sync_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/text_record.h"
@@ -9,24 +10,20 @@
 namespace weir {
 namespace {
 
-Output Fed(const Scope& scope, const std::string& name, DataType dtype) {
-  return ops::Placeholder(scope.WithName(name), dtype, {.shape = TensorShape()});
-}
-
 Tensor Text(const std::string& text) { return Tensor::Scalar<tstring>(text); }
 
 }  // namespace
 
 TaskStore::TaskStore(const Scope& scope, std::string task) : task_(std::move(task)) {
   const Scope at = scope.SubScope("store").WithDevice(task_);
-  path_ = Fed(at, "path", DT_STRING);
+  path_ = FedScalar(at, "path", DT_STRING);
   const auto contents = ops::StoreContents(at, path_);
   contents_ = {contents.lease, contents.directories, contents.manifest_paths, contents.manifests};
   description_ = ops::StoreDescribe(at, path_);
-  manifest_ = Fed(at, "manifest", DT_STRING);
-  thorough_ = Fed(at, "thorough", DT_BOOL);
+  manifest_ = FedScalar(at, "manifest", DT_STRING);
+  thorough_ = FedScalar(at, "thorough", DT_BOOL);
   verify_ = ops::StoreVerify(at, path_, manifest_, thorough_);
-  text_ = Fed(at, "text", DT_STRING);
+  text_ = FedScalar(at, "text", DT_STRING);
   write_ = ops::WriteFile(at, path_, text_);
   delete_ = ops::StoreDelete(at, path_);
   prefixes_ = ops::Placeholder(at.WithName("prefixes"), DT_STRING);

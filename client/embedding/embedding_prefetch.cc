@@ -2,6 +2,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/op/attr_value.h"
 
@@ -54,8 +55,8 @@ EmbeddingPrefetch::EmbeddingPrefetch(const Scope& scope, const std::vector<Embed
     types.push_back(output.type());
   };
   // Fed before each batch: the error that replaces it, or none.
-  code_ = ops::Placeholder(inner.WithName("code"), DT_INT32, {.shape = TensorShape()});
-  message_ = ops::Placeholder(inner.WithName("message"), DT_STRING, {.shape = TensorShape()});
+  code_ = FedScalar(inner, "code", DT_INT32);
+  message_ = FedScalar(inner, "message", DT_STRING);
   add(inner.Constant(Tensor::Scalar<int32_t>(0)));
   add(inner.Constant(Tensor::Scalar<tstring>("")));
   nothing[0] = code_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_format.h"
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
@@ -142,7 +143,7 @@ void EmbeddingSaver::AddPart(const Scope& scope, const EmbeddingVariable& variab
   const Scope beside = variable.Beside(scope, part);
   Part added;
   added.prefix = ops::Placeholder(beside.WithName("prefix"), DT_STRING);
-  added.since = ops::Placeholder(beside.WithName("since"), DT_INT64, {.shape = TensorShape()});
+  added.since = FedScalar(beside, "since", DT_INT64);
   added.saved =
       ops::EmbeddingTableSave(beside, variable.table(part), added.prefix,
                               Tensor::Scalar<tstring>(absl::StrCat(variable.name(), "/part_", part)), added.since);
