@@ -6,6 +6,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
+#include "client/task_loss.h"
 #include "core/clock.h"
 #include "core/logging.h"
 
@@ -13,12 +14,7 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kMaxPause = absl::Milliseconds(200);
-
-bool IsTaskLoss(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsCancelled(status);
-}
+constexpr absl::Duration kMaxPause = absl::Milliseconds(100);
 
 // True for errors of a disk that may pass. A missing permission or directory does not.
 bool IsTrouble(const absl::Status& status) {
@@ -94,13 +90,14 @@ absl::Status TrainingLoop::SaveAtEnd(Session& session) {
   return state_.is_saved() && last_saved_step_ != global_step_ ? Save(session) : absl::OkStatus();
 }
 
-// A lost task may have been restarted, without its state, before the loss was detected. If other processes step the
-// variables, the chief may already have restored them when this loop checks: so a failure while variables are whole
-// counts as an error only if it recurs.
+// A lost task may have been restarted, without its state, before the loss was detected, or another step of the session,
+// such as a save in the background, may have met the loss first. If other processes step the variables, the chief may
+// already have restored them when this loop checks: so a failure while variables are whole counts as an error only if
+// it recurs.
 absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
   if (IsTaskLoss(status)) return true;
   if (IsLeaseLost(status)) return false;
-  if (!absl::IsFailedPrecondition(status)) return false;
+  if (!MayBeStateLoss(status)) return false;
   const absl::StatusOr<bool> whole = state_.IsWhole(session);
   if (!whole.ok()) return IsTaskLoss(whole.status());
   if (!*whole) return true;
@@ -290,8 +287,12 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
 }
 
 absl::Status TrainingLoop::ReadGlobalStep(Session& session) {
-  ASSIGN_OR_RETURN(std::vector<Tensor> result, session.Run({read_global_step_}));
-  global_step_ = result[0].scalar<int64_t>();
+  const absl::StatusOr<std::vector<Tensor>> result = session.Run({read_global_step_});
+  if (absl::IsFailedPrecondition(result.status())) {
+    return errors::Unavailable("The variables were lost again: ", result.status().message());
+  }
+  RETURN_IF_ERROR(result.status());
+  global_step_ = (*result)[0].scalar<int64_t>();
   return absl::OkStatus();
 }
 

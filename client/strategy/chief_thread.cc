@@ -1,6 +1,7 @@
 #include "client/strategy/chief_thread.h"
 
 #include "absl/time/clock.h"
+#include "client/task_loss.h"
 #include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 
@@ -8,12 +9,6 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
-
-// Tasks may come back after such an error.
-bool IsTaskLoss(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsCancelled(status) || absl::IsFailedPrecondition(status);
-}
 
 }  // namespace
 
@@ -29,7 +24,7 @@ void ChiefThread::Run(const std::vector<Operation>& steps) {
       next = (next + 1) % steps.size();
       continue;
     }
-    if (!IsTaskLoss(status_)) {
+    if (!IsTaskLoss(status_) && !MayBeStateLoss(status_)) {
       session_->Close().IgnoreError();  // otherwise the workers' steps would wait for this one's indefinitely
       return;
     }

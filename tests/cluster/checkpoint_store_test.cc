@@ -11,6 +11,7 @@
 #include "client/session.h"
 #include "client/training_loop.h"
 #include "core/checkpoint/checkpoint_lease.h"
+#include "core/clock.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
@@ -194,6 +195,42 @@ TEST_F(CheckpointStoreTest, ALostStoreIsFilledAgainBeforeTheNextSave) {
   EXPECT_EQ(reached, 20);
   ASSERT_THAT(hook->recoveries, SizeIs(3));
   for (const RecoveryReport& recovery : hook->recoveries) EXPECT_EQ(recovery.resumed_at, 15);
+}
+
+// Loses a server after a step, and lets other steps of the session meet the loss, and its end.
+class LossThatOtherStepsMeet : public TrainingHook {
+ public:
+  LossThatOtherStepsMeet(const Output& on_server, std::function<void()> lose)
+      : on_server_(on_server), lose_(std::move(lose)) {}
+  absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) override {
+    if (report.global_step != 7 || lose_ == nullptr) return false;
+    std::exchange(lose_, nullptr)();
+    const absl::Time deadline = MonotonicNow() + absl::Seconds(30);
+    while (!session.Run({on_server_}).ok()) {
+      if (MonotonicNow() > deadline) return errors::DeadlineExceeded("The server does not come back");
+    }
+    return false;
+  }
+  void Recovered(const RecoveryReport& report) override { recoveries.push_back(report); }
+
+  std::vector<RecoveryReport> recoveries;
+
+ private:
+  const Output on_server_;
+  std::function<void()> lose_;
+};
+
+TEST_F(CheckpointStoreTest, ALossThatOtherStepsMeetFirstIsRecoveredFrom) {
+  StartCluster();
+  Program program;
+  const auto hook =
+      std::make_shared<LossThatOtherStepsMeet>(program.counts[1].is_initialized(), [&] { LoseServer(1, false); });
+  program.options.hooks.push_back(hook);
+  ASSERT_OK_AND_ASSIGN(const int64_t reached, Train(program, 12));
+  EXPECT_EQ(reached, 12);
+  ASSERT_THAT(hook->recoveries, SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(hook->recoveries[0].cause)) << hook->recoveries[0].cause;
+  EXPECT_EQ(hook->recoveries[0].resumed_at, 5);
 }
 
 TEST_F(CheckpointStoreTest, AGenerationWithoutAllPartsIsSkippedAsAWhole) {
