@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
 // Calls start(i, done) for each i below `count`, so that no task waits for another, and returns the statuses.
 template <typename Start>

@@ -28,6 +28,7 @@ namespace {
 
 // Times the ping_timeout.
 constexpr int kSlowAnswers = 20;
+constexpr int kResolutionPauseMillis = 1000;
 
 bool IsUnix(const GrpcChannelOptions& options) { return absl::StartsWith(options.address, "unix:"); }
 
@@ -49,7 +50,7 @@ std::shared_ptr<grpc::Channel> Connect(const GrpcChannelOptions& options, bool p
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
               millis(std::max(options.ping_interval + options.ping_timeout, options.max_reconnect_backoff)));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, millis(options.max_reconnect_backoff));
-  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, millis(options.max_reconnect_backoff));
+  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kResolutionPauseMillis);
   args.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
   // Two runtimes in one process share nothing, connections included. Proxies are never used between tasks.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -35,7 +35,9 @@ struct GrpcChannelOptions {
   // (ping_agreement.h); others are detected by their connection or by the calls' deadlines.
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
-  absl::Duration max_reconnect_backoff = absl::Seconds(1);
+  // Between attempts to connect. Short, because a step of a restarted task waits for several channels, one after
+  // another.
+  absl::Duration max_reconnect_backoff = absl::Milliseconds(100);
   // For short calls without a deadline.
   absl::Duration default_timeout = absl::Seconds(60);
   Allocator* allocator = CpuAllocator();  // for tensors received
