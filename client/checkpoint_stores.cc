@@ -7,7 +7,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/text_record.h"
@@ -143,7 +142,7 @@ absl::StatusOr<CheckpointManifest> CheckpointStores::Secure(Session& session, co
   manifest.set_global_step(generation.step);
   manifest.set_token(generation.token);
   manifest.set_holder(options_.holder);
-  manifest.set_written(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  manifest.set_written(SecondsSinceEpoch());
   for (const int store : {owner, peer}) manifest.add_task(tasks_[store]);
   const std::string directory = Directory(generation.name);
   RETURN_IF_ERROR(copies_.at({owner, peer})->Run(session, directory, directory, manifest));
@@ -153,7 +152,7 @@ absl::StatusOr<CheckpointManifest> CheckpointStores::Secure(Session& session, co
 
 absl::Status CheckpointStores::WriteManifest(Session& session, const StoredGeneration& generation, int shard,
                                              const CheckpointManifest& manifest, int store) const {
-  ASSIGN_OR_RETURN(const std::string text, PrintTextRecord(manifest));
+  ASSIGN_OR_RETURN(const std::string text, PrintManifest(manifest));
   return stores_[store].Write(session, ManifestPath(Prefix(generation, shard)), text);
 }
 

@@ -9,11 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
+#include "core/checkpoint/text_record.h"
 #include "core/device/device_name.h"
 #include "core/random_bits.h"
 
@@ -66,7 +67,7 @@ absl::StatusOr<CheckpointManifest> DescribeStaged(FileSystem* files, const std::
     manifest.set_token(options.lease->token());
     manifest.set_holder(options.lease->holder());
   }
-  manifest.set_written(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  manifest.set_written(SecondsSinceEpoch());
   const auto add = [&](const std::string& prefix, const std::string& name) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<CheckpointManifest::File> added, BundleFiles(files, prefix, name));
     for (const CheckpointManifest::File& file : added) *manifest.add_file() = file;
@@ -113,7 +114,7 @@ Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverO
   }
   num_shards_ = static_cast<int>(shards.size());
   const Scope inner = scope.Root().SubScope("save");
-  prefix_ = ops::Placeholder(inner.WithName("prefix"), DT_STRING, {.shape = TensorShape()});
+  prefix_ = FedScalar(inner, "prefix", DT_STRING);
   AddPrefixes(inner, shards);
   save_ = AddSave(inner, shards, false);
   if (options_.snapshots) {
@@ -127,7 +128,7 @@ Saver::Saver(const Scope& scope, std::vector<ResourceVariable> variables, SaverO
 Output Saver::Keep(const Scope& on_device, const Output& value, bool shared) {
   Kept kept;
   kept.capture = ops::GetSessionHandle(on_device, shared ? ops::DeepCopy(on_device, value) : value);
-  kept.handle = ops::Placeholder(on_device.WithName("handle"), DT_STRING, {.shape = TensorShape()});
+  kept.handle = FedScalar(on_device, "handle", DT_STRING);
   kept.remove = ops::DeleteSessionTensor(on_device, kept.handle);
   kept_.push_back(kept);
   return ops::GetSessionTensor(on_device, kept.handle, value.type());
@@ -145,8 +146,7 @@ Output Saver::KeepVariable(const Scope& on_device, const ResourceVariable& varia
 
 void Saver::AddPrefixes(const Scope& scope, const std::vector<Shard>& shards) {
   for (const Shard& shard : shards) {
-    shard_prefixes_.push_back(
-        ops::Placeholder(scope.WithDevice(shard.device).WithName("shard_prefix"), DT_STRING, {.shape = TensorShape()}));
+    shard_prefixes_.push_back(FedScalar(scope.WithDevice(shard.device), "shard_prefix", DT_STRING));
     std::vector<std::string> names;
     for (const ResourceVariable& variable : shard.variables) names.push_back(variable.options().save_name);
     for (const Saveable& saveable : shard.saveables) names.push_back(saveable.name);
@@ -314,7 +314,7 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
                                     std::optional<int64_t> step) const {
   const CheckpointLease* const lease = options.lease;
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
-  const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  const double now = SecondsSinceEpoch();
   const std::string temporary = absl::StrCat(path, TemporarySuffix());
   const auto save = [&]() -> absl::Status {
     if (lease != nullptr) RETURN_IF_ERROR(lease->Check());

@@ -6,12 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
+#include "core/checkpoint/text_record.h"
 #include "core/files/file_system.h"
 #include "core/random_bits.h"
 #include "core/tensor/tensor_proto.h"
@@ -286,7 +286,7 @@ absl::Status ExportCheckpoint(const std::string& path, const std::string& destin
       manifest.set_global_step(original->global_step());
       manifest.set_holder(absl::StrCat("exported from ", prefix));
     }
-    manifest.set_written(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+    manifest.set_written(SecondsSinceEpoch());
     ASSIGN_OR_RETURN(const auto added, BundleFiles(files.get(), staged, std::string(BaseName(destination))));
     for (const CheckpointManifest::File& file : added) *manifest.add_file() = file;
     return PublishCheckpoint(files.get(), staged, destination, manifest);

@@ -4,7 +4,6 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "core/checkpoint/text_record.h"
 #include "core/random_bits.h"
 
@@ -68,7 +67,7 @@ CheckpointLeaseRecord NewCheckpointLease(uint64_t token, const std::string& hold
   record.set_holder(holder);
   record.set_host(HostName());
   record.set_process(getpid());
-  record.set_since(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  record.set_since(SecondsSinceEpoch());
   return record;
 }
 

@@ -55,19 +55,39 @@ absl::StatusOr<std::vector<std::string>> IndexedCheckpoints(FileSystem* file_sys
   return prefixes;
 }
 
-// Checkpoints on the list, the latest first, then others in the directory. A damaged list counts as none.
+int64_t GenerationOf(FileSystem* file_system, const std::string& prefix) {
+  const auto manifest = ReadManifest(file_system, prefix);
+  return manifest.ok() ? manifest->generation() : 0;
+}
+
+// Whether the checkpoint was made after the list was last written: its writer was killed before it listed it. One that
+// somebody took off the list is older than the list.
+bool IsNewerThanList(FileSystem* file_system, const std::string& dir, const CheckpointState& state,
+                     const std::string& prefix) {
+  const auto list = file_system->Stat(JoinPath(dir, kCheckpointStateFile));
+  const auto index = file_system->Stat(BundleIndexPath(prefix));
+  return list.ok() && index.ok() && index->mtime_nanos >= list->mtime_nanos && !state.latest.empty() &&
+         GenerationOf(file_system, prefix) > GenerationOf(file_system, state.latest);
+}
+
+// Checkpoints that are newer than the list, then those on it, the latest first, then others in the directory. A damaged
+// list counts as none.
 absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, const std::string& dir) {
   std::vector<std::string> prefixes;
   auto add = [&](const std::string& prefix) {
     if (std::find(prefixes.begin(), prefixes.end(), prefix) == prefixes.end()) prefixes.push_back(prefix);
   };
+  ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
   if (auto state = ReadCheckpointState(file_system, dir); state.ok()) {
+    for (const std::string& prefix : indexed) {
+      const bool is_listed = std::find(state->all.begin(), state->all.end(), prefix) != state->all.end();
+      if (!is_listed && IsNewerThanList(file_system, dir, *state, prefix)) add(prefix);
+    }
     if (!state->latest.empty()) add(state->latest);
     std::for_each(state->all.rbegin(), state->all.rend(), add);
   } else if (!absl::IsNotFound(state.status()) && !absl::IsDataLoss(state.status())) {
     return state.status();
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
   for (const std::string& prefix : indexed) add(prefix);
   return prefixes;
 }

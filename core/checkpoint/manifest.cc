@@ -1,6 +1,7 @@
 #include "core/checkpoint/manifest.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +16,12 @@ namespace {
 
 constexpr char kManifest[] = ".manifest", kIndex[] = ".index";
 constexpr uint64_t kPiece = 1 << 20;
+constexpr uint64_t kMaxManifestSize = 16 << 20;
+
+uint32_t SumOf(CheckpointManifest manifest) {
+  manifest.clear_manifest_crc32c();
+  return crc32c::Value(manifest.SerializeAsString());
+}
 
 // Extends `crc` by a part of a file.
 absl::Status ExtendByFile(const ReadableFile& file, uint64_t begin, uint64_t end, uint32_t* crc) {
@@ -91,15 +98,19 @@ absl::Status CheckSum(FileSystem* files, const std::string& prefix, const Checkp
   return Differs(prefix, path, absl::StrFormat("its checksum is %08x instead of %08x", found.crc32c(), file.crc32c()));
 }
 
-// One more than the newest checkpoint's. All manifests are read only if that one has none.
+// One more than the newest checkpoint's. Of the listed ones, only the latest is read if it has a manifest.
 absl::StatusOr<int64_t> NextGeneration(FileSystem* files, const std::string& dir) {
-  if (const auto state = ReadCheckpointState(files, dir); state.ok() && !state->latest.empty()) {
-    if (const auto latest = ReadManifest(files, state->latest); latest.ok()) return latest->generation() + 1;
-  }
   int64_t newest = 0;
+  std::set<std::string> older;
+  if (const auto state = ReadCheckpointState(files, dir); state.ok() && !state->latest.empty()) {
+    if (const auto latest = ReadManifest(files, state->latest); latest.ok()) {
+      newest = latest->generation();
+      older.insert(state->all.begin(), state->all.end());
+    }
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(dir));
   for (absl::string_view name : names) {
-    if (!absl::ConsumeSuffix(&name, kManifest)) continue;
+    if (!absl::ConsumeSuffix(&name, kManifest) || older.count(JoinPath(dir, name)) > 0) continue;
     const auto manifest = ReadManifest(files, JoinPath(dir, name));
     if (manifest.ok()) newest = std::max(newest, manifest->generation());
   }
@@ -110,10 +121,24 @@ absl::StatusOr<int64_t> NextGeneration(FileSystem* files, const std::string& dir
 
 std::string ManifestPath(absl::string_view prefix) { return absl::StrCat(prefix, kManifest); }
 
-absl::StatusOr<CheckpointManifest> ReadManifest(FileSystem* files, const std::string& prefix) {
+absl::StatusOr<std::string> PrintManifest(CheckpointManifest manifest) {
+  manifest.set_manifest_crc32c(SumOf(manifest));
+  return PrintTextRecord(manifest);
+}
+
+absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& text, const std::string& path) {
   CheckpointManifest manifest;
-  RETURN_IF_ERROR(ReadTextRecord(files, ManifestPath(prefix), &manifest));
+  RETURN_IF_ERROR(ParseTextRecord(text, path, &manifest));
+  if (manifest.has_manifest_crc32c() && manifest.manifest_crc32c() != SumOf(manifest)) {
+    return errors::DataLoss(path, ": its checksum is not that of its content; it is damaged");
+  }
   return manifest;
+}
+
+absl::StatusOr<CheckpointManifest> ReadManifest(FileSystem* files, const std::string& prefix) {
+  const std::string path = ManifestPath(prefix);
+  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path, kMaxManifestSize));
+  return ParseManifest(text, path);
 }
 
 absl::Status CheckManifest(FileSystem* files, const std::string& prefix) {
@@ -163,7 +188,8 @@ absl::Status PublishCheckpoint(FileSystem* files, const std::string& staged, con
   ASSIGN_OR_RETURN(const BundleIndex index, ReadBundleIndex(files, staged));
   ASSIGN_OR_RETURN(const int64_t generation, NextGeneration(files, dir));
   manifest.set_generation(generation);
-  RETURN_IF_ERROR(WriteTextRecord(files, ManifestPath(staged), manifest));
+  ASSIGN_OR_RETURN(const std::string text, PrintManifest(std::move(manifest)));
+  RETURN_IF_ERROR(WriteStringToFile(files, ManifestPath(staged), text));
   // Without its index, an earlier checkpoint of this name is not read with the new data.
   RETURN_IF_ERROR(DeleteCheckpoint(files, prefix));
   for (int i = 0; i < index.num_shards; ++i) {

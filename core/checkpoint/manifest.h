@@ -12,6 +12,10 @@ namespace weir {
 
 std::string ManifestPath(absl::string_view prefix);
 
+// The text of a manifest's file, which has a checksum of itself.
+absl::StatusOr<std::string> PrintManifest(CheckpointManifest manifest);
+// DataLoss, naming `path`, if the text is damaged.
+absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& text, const std::string& path);
 // NotFound if there is none (checkpoints of TensorFlow have none); DataLoss if it is damaged.
 absl::StatusOr<CheckpointManifest> ReadManifest(FileSystem* files, const std::string& prefix);
 // Whether the files are those of the manifest: their sizes, and the checksums of indexes, which have the checksums of

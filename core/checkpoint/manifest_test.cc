@@ -92,6 +92,45 @@ TEST_F(ManifestTest, EveryFlippedBitOfDataIsFound) {
   }
 }
 
+TEST_F(ManifestTest, EveryFlippedBitOfItsTextIsFoundOrMeansTheSame) {
+  Make("d/m-1", 1);
+  ASSERT_OK_AND_ASSIGN(const CheckpointManifest intact, ReadManifest(fs_.get(), "d/m-1"));
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFileToString(fs_.get(), "d/m-1.manifest"));
+  int found = 0;
+  for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string flipped = text;
+    flipped[bit / 8] ^= 1 << (bit % 8);
+    const absl::StatusOr<CheckpointManifest> read = ParseManifest(flipped, "d/m-1.manifest");
+    if (read.ok()) {
+      EXPECT_EQ(read->SerializeAsString(), intact.SerializeAsString()) << bit;
+    } else {
+      EXPECT_THAT(read.status(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("d/m-1.manifest"))) << bit;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 7 * text.size());
+}
+
+// Its writer was killed between the two.
+TEST_F(ManifestTest, ACheckpointThatWasPublishedButNotListedIsTheLatest) {
+  Make("d/m-1", 1);
+  Stage("tmp/merged", 2);
+  ASSERT_THAT(PublishCheckpoint(fs_.get(), "tmp/merged", "d/m-2", {}), IsOk());
+  EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/m-2");
+  EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), ElementsAre("d/m-2", "d/m-1"));
+  Make("d/m-3", 3);
+  EXPECT_EQ(ReadManifest(fs_.get(), "d/m-3")->generation(), 3);
+  EXPECT_THAT(ReadCheckpointState(fs_.get(), "d")->all, ElementsAre("d/m-1", "d/m-2", "d/m-3"));
+}
+
+TEST_F(ManifestTest, ACheckpointThatSomebodyTookOffTheListIsNotTheLatest) {
+  Make("d/m-1", 1);
+  Make("d/m-2", 2);
+  ASSERT_THAT(WriteCheckpointState(fs_.get(), "d", {.latest = "d/m-1", .all = {"d/m-1"}}), IsOk());
+  EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/m-1");
+  EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), ElementsAre("d/m-1", "d/m-2"));
+}
+
 TEST_F(ManifestTest, ACheckpointOfTwoGenerationsIsSkipped) {
   Make("d/m-1", 1);
   Make("d/m-2", 2);

@@ -9,7 +9,6 @@
 #include "absl/strings/strip.h"
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/manifest.h"
-#include "core/checkpoint/text_record.h"
 #include "core/files/store_file_system.h"
 #include "core/random_bits.h"
 
@@ -81,26 +80,26 @@ StoredGenerations FindGenerations(const std::vector<StoreContents>& stores) {
   for (size_t k = 0; k < stores.size(); ++k) {
     for (const auto& [path, text] : stores[k].manifests) {
       const std::string name(DirName(path));
-      CheckpointManifest manifest;
+      absl::StatusOr<CheckpointManifest> manifest = ParseManifest(text, path);
       int shard = 0, num_shards = 0;
-      if (!ParseShardManifest(BaseName(path), &shard, &num_shards) || !ParseTextRecord(text, path, &manifest).ok() ||
-          manifest.generation_name() != name) {
+      if (!ParseShardManifest(BaseName(path), &shard, &num_shards) || !manifest.ok() ||
+          manifest->generation_name() != name) {
         result.damaged.push_back(path);
         continue;
       }
       StoredGeneration& generation = by_name[name];
       if (generation.shards.empty()) {
         generation.name = name;
-        generation.token = manifest.token();
-        generation.generation = manifest.generation();
-        generation.step = manifest.global_step();
+        generation.token = manifest->token();
+        generation.generation = manifest->generation();
+        generation.step = manifest->global_step();
         generation.num_shards = num_shards;
       } else if (num_shards != generation.num_shards) {
         result.damaged.push_back(path);
         continue;
       }
       StoredGeneration::Shard& found = generation.shards[shard];
-      found.manifest = std::move(manifest);
+      found.manifest = *std::move(manifest);
       found.stores.push_back(static_cast<int>(k));
     }
   }

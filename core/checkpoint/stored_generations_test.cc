@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "core/checkpoint/checkpoint_lease.h"
-#include "core/checkpoint/text_record.h"
+#include "core/checkpoint/manifest.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -29,7 +29,7 @@ void Add(
   manifest.set_global_step(generation.generation * 10);
   change(manifest);
   const std::string prefix = ShardPrefix("m", generation.name, shard, of);
-  const absl::StatusOr<std::string> text = PrintTextRecord(manifest);
+  const absl::StatusOr<std::string> text = PrintManifest(manifest);
   ASSERT_THAT(text, IsOk());
   store->manifests.push_back({absl::StrCat(prefix.substr(std::string("store://m/").size()), ".manifest"), *text});
 }

@@ -3,6 +3,8 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include "absl/time/clock.h"
+
 namespace weir {
 namespace {
 
@@ -45,5 +47,7 @@ absl::Status WriteTextRecord(FileSystem* files, const std::string& path, const g
   ASSIGN_OR_RETURN(const std::string text, PrintTextRecord(record));
   return WriteStringToFile(files, path, text);
 }
+
+double SecondsSinceEpoch() { return absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()); }
 
 }  // namespace weir

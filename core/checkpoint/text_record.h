@@ -18,4 +18,7 @@ absl::StatusOr<std::string> PrintTextRecord(const google::protobuf::Message& rec
 // Replaces the file atomically.
 absl::Status WriteTextRecord(FileSystem* files, const std::string& path, const google::protobuf::Message& record);
 
+// Wall time, for the times in records.
+double SecondsSinceEpoch();
+
 }  // namespace weir
