@@ -116,9 +116,11 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> LedgerClient::Read() {
     const int64_t* const data = entries.data<int64_t>();
     ledgers.emplace_back(data, data + entries.NumElements());
     const int64_t sum = (*values)[2 * i + 1].scalar<int64_t>();
-    if (std::accumulate(ledgers[i].begin(), ledgers[i].end(), int64_t{0}) == sum) continue;
+    const int64_t expected = std::accumulate(ledgers[i].begin(), ledgers[i].end(), int64_t{0});
+    if (expected == sum) continue;
     ++count_.split;
-    Explain(absl::StrCat(name_, ": the sum on server ", i, " is ", sum, ", not that of its ledger"));
+    Explain(absl::StrCat(name_, ": the sum on server ", i, " is ", sum, ", that of its ledger ", expected, "; it has ",
+                         ledgers[i].size(), " entries, the last is ", ledgers[i].empty() ? 0 : ledgers[i].back()));
   }
   return ledgers;
 }

@@ -58,25 +58,26 @@ void StepParticipation::AwaitDecision(const std::string& key, std::function<void
   });
 }
 
-void StepParticipation::Cancel(const absl::Status& reason) {
-  if (decides()) {
-    bool committed;
-    {
-      MutexLock lock(mu_);
-      if (reason_.ok()) reason_ = reason;
-      committed = has_committed_;
-      // It fails only for a step whose outcome is forgotten, which cannot be committed any more.
-      if (!committed)
-        options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id).status().IgnoreError();
-    }
-    return committed ? options_.cancel_waits(reason) : options_.cancel(reason);
-  }
-  bool committed;
+bool StepParticipation::GoOnAfter(const absl::Status& failure) {
   {
     MutexLock lock(mu_);
-    committed = state_.state() == CommitState::State::kCommitted;
+    if (!IsCommitted()) return false;
   }
-  committed ? options_.cancel_waits(reason) : Interrupted(reason);
+  options_.cancel_waits(failure);
+  return true;
+}
+
+void StepParticipation::Cancel(const absl::Status& reason) {
+  if (GoOnAfter(reason)) return;
+  if (!decides()) return Interrupted(reason);
+  {
+    MutexLock lock(mu_);
+    if (reason_.ok()) reason_ = reason;
+    // It fails only for a step whose outcome is forgotten, which cannot be committed any more.
+    if (!has_committed_)
+      options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id).status().IgnoreError();
+  }
+  if (!GoOnAfter(reason)) options_.cancel(reason);
 }
 
 void StepParticipation::Interrupted(const absl::Status& reason) {

@@ -56,6 +56,7 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   absl::Status Decide() override;
   absl::Status SetReady() override;
   void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
+  bool GoOnAfter(const absl::Status& failure) override;
   CancellationManager* waits() override { return options_.waits; }
 
   // Ends the step with this reason; once it is committed, only its waits for other steps.
@@ -63,6 +64,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
 
  private:
   bool decides() const { return options_.coordinator.empty(); }
+  bool IsCommitted() const REQUIRES(mu_) {
+    return decides() ? has_committed_ : state_.state() == CommitState::State::kCommitted;
+  }
   void Interrupted(const absl::Status& reason);
   void Act(CommitState::Action action);
   void Ask();

@@ -118,7 +118,7 @@ class StepExecution {
   void DropUnreadOutputs(const PlanNode& node, OpOutput* slots);
   // Handles completions that arrived on this thread while it ran a kernel.
   void TakeCompletions(Runner& runner);
-  // Aborts the step; one that is committed and has been given up only goes on without the node and what needs it.
+  // Aborts the step; one that is committed goes on without the node and what needs it, so that it makes its updates.
   void Fail(const PlanNode& node, absl::Status status);
   // Fails the step if it was cancelled. For nodes that run no kernel, which checks that otherwise.
   bool FailIfCancelled(const PlanNode& node);
@@ -185,7 +185,7 @@ class StepExecution {
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
   // True if the kernel is worth naming while it runs.
   bool MayLast(const PlanNode& node, const Ready& ready) const;
-  bool IsGivenUpAfterCommit() const;
+  bool GoesOnAfter(const absl::Status& failure) const;
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);

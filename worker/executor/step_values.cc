@@ -86,7 +86,7 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
     if (status_.ok()) status_ = status;
   }
   failed_.store(true, std::memory_order_release);
-  if (IsGivenUpAfterCommit()) {
+  if (GoesOnAfter(status)) {
     if (args_.skipped != nullptr) (*args_.skipped)(*node.node, status);
     return;
   }
@@ -95,11 +95,10 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
   if (args_.context->cancellation != nullptr) args_.context->cancellation->StartCancel(status);
 }
 
-bool StepExecution::IsGivenUpAfterCommit() const {
+bool StepExecution::GoesOnAfter(const absl::Status& failure) const {
   const StepContext& step = *args_.context;
-  if (step.commit == nullptr || step.cancellation == nullptr) return false;
-  const CancellationManager* const waits = step.commit->waits();
-  return waits != nullptr && waits->IsCancelled() && !step.cancellation->IsCancelled();
+  if (step.commit == nullptr || step.cancellation == nullptr || step.cancellation->IsCancelled()) return false;
+  return step.commit->GoOnAfter(failure);
 }
 
 bool StepExecution::FailIfCancelled(const PlanNode& node) {
