@@ -147,10 +147,11 @@ class Saves {
 
   absl::Status FlipInNewest() {
     Dice dice(settings_.seed, static_cast<uint64_t>(num_flips_++) + (uint64_t{1} << 32));
-    // A new job has one checkpoint after its first save.
-    for (int64_t save = dice.Between(2, kMostSaves); save > 0; --save) {
+    for (int64_t save = dice.Between(1, kMostSaves); save > 0; --save) {
       RETURN_IF_ERROR(Await(Progress::kSaved).status());
     }
+    // A new job has one checkpoint after its first save.
+    while (WholeSteps().size() < 2) RETURN_IF_ERROR(Await(Progress::kSaved).status());
     RETURN_IF_ERROR(run_->KillChief());
     const std::vector<int64_t> whole = WholeSteps();
     if (whole.size() < 2) return errors::Internal("fewer than two checkpoints in ", run_->checkpoints());
