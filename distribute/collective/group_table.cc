@@ -55,6 +55,17 @@ absl::Status GroupTable::CheckRequest(const JoinGroupRequest& joining) const {
   return absl::OkStatus();
 }
 
+// A group that is not here may have been dropped to make room: its members' agreement still holds.
+absl::Status GroupTable::CheckFormation(const JoinGroupRequest& request) const {
+  const int32_t key = request.group().group_key();
+  MutexLock lock(mu_);
+  const auto group = groups_.find(key);
+  if (group == groups_.end()) return absl::OkStatus();
+  const std::string& formation = group->second.formed.group().communicator_key();
+  if (group->second.is_formed() && Fingerprint64(formation) == request.checked_formation()) return absl::OkStatus();
+  return errors::Aborted("Collective group ", key, " is formed anew");
+}
+
 GroupTable::GroupAnswer GroupTable::ResetIfRestarted(const tensorflow::CompleteGroupRequest& request,
                                                      std::string* void_formation) {
   const std::string& device = request.device_attributes().name();
@@ -91,7 +102,7 @@ absl::Status GroupTable::ResetIfVoid(const JoinGroupRequest& joining, std::strin
   }
   *void_formation = formation;
   groups_.erase(group);
-  return errors::Aborted("A step of ", device, " failed: collective group ", joining.group().group_key(),
+  return errors::Aborted(device, " has left its steps: collective group ", joining.group().group_key(),
                          " is formed anew");
 }
 
@@ -223,6 +234,7 @@ std::optional<GroupTable::GroupAnswer> GroupTable::Admit(const CallOptions& opti
 void GroupTable::Join(const CallOptions& options, const JoinGroupRequest& request, JoinGroupResponse* response,
                       DoneCallback done) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return done(std::move(status));
+  if (request.checked_formation() != 0) return done(CheckFormation(request));
   std::string void_formation;
   GroupAnswer reset;
   std::optional<GroupAnswer> answer;

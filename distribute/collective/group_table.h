@@ -38,7 +38,7 @@ class GroupTable {
   explicit GroupTable(Options options) : options_(std::move(options)) {}
 
   // `response` lives until `done`. Shortly before the deadline it ends with DEADLINE_EXCEEDED, which names the joined
-  // and the missing members.
+  // and the missing members. A request with a checked_formation is answered at once.
   void Join(const CallOptions& options, const JoinGroupRequest& request, JoinGroupResponse* response,
             DoneCallback done);
   // For a formed group; nullopt: there is no such group, or the device is not a member.
@@ -63,6 +63,8 @@ class GroupTable {
   };
 
   absl::Status CheckRequest(const JoinGroupRequest& request) const;
+  // ABORTED if the group is formed anew, or being formed anew.
+  absl::Status CheckFormation(const JoinGroupRequest& request) const;
   // Returns the answer for calls of a restarted device's earlier incarnation. A formed group starts again.
   GroupAnswer ResetIfRestarted(const tensorflow::CompleteGroupRequest& request, std::string* void_formation)
       REQUIRES(mu_);

@@ -172,6 +172,35 @@ TEST_F(GroupTableTest, AFormationThatAMemberCallsVoidIsGivenUpOnce) {
   EXPECT_EQ(join_after(0, first).response.group().communicator_key(), second);
 }
 
+// As an op asks that waits for peers.
+TEST_F(GroupTableTest, ACheckedFormationIsAbortedOnceItIsGivenUpAndJoinsNothing) {
+  Join(0);
+  const GroupCall& joined = Join(1);
+  const std::string first = joined.response.group().communicator_key();
+  const auto check = [&] {
+    GroupCall& call = joins_.emplace_back();
+    call.request = joined.request;
+    call.request.set_checked_formation(Fingerprint64(first));
+    groups_.Join(options_, call.request, &call.response, call.Done());
+    return *call.status;
+  };
+  EXPECT_THAT(check(), IsOk());
+  const GroupCall& restarted = Join(0, 1, 2, /*incarnation=*/2);
+  EXPECT_THAT(check(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
+  EXPECT_EQ(restarted.status, std::nullopt);
+  EXPECT_THAT(*Join(1).status, IsOk());
+  EXPECT_THAT(check(), StatusIs(absl::StatusCode::kAborted));
+}
+
+TEST_F(GroupTableTest, AFormationThatIsNotKnownIsNotAborted) {
+  GroupCall& call = joins_.emplace_back();
+  call.request = Join(0, 1, /*size=*/1).request;
+  call.request.mutable_group()->set_group_key(2);
+  call.request.set_checked_formation(7);
+  groups_.Join(options_, call.request, &call.response, call.Done());
+  EXPECT_THAT(*call.status, IsOk());
+}
+
 TEST_F(GroupTableTest, WhoWaitsIsNotDisturbedByAMemberThatComesBack) {
   const GroupCall &first = Join(0, 1, 3), &old = Join(1, 1, 3);
   const GroupCall& again = Join(1, 1, 3, /*incarnation=*/2);

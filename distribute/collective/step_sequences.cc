@@ -36,24 +36,25 @@ std::optional<int64_t> StepSequences::Take(int64_t graph_key) {
   const auto it = counts_.find(graph_key);
   if (it == counts_.end() || it->second.is_doubtful) return std::nullopt;
   Count& count = it->second;
-  while (keys_.contains(count.next)) count.next = SharedStepId::Next(count.next);
+  while (running_.contains(count.next)) count.next = SharedStepId::Next(count.next);
   const int64_t step_id = count.next;
   count.next = SharedStepId::Next(step_id);
   count.running.insert(step_id);
-  keys_[step_id] = graph_key;
+  running_[step_id] = {.graph_key = graph_key};
   return step_id;
 }
 
 void StepSequences::End(int64_t step_id, bool is_ok) {
   MutexLock lock(mu_);
-  const auto key = keys_.find(step_id);
-  if (key == keys_.end()) return;
-  counts_[key->second].running.erase(step_id);
-  keys_.erase(key);
+  const auto step = running_.find(step_id);
+  if (step == running_.end()) return;
+  const Running ended = step->second;
+  running_.erase(step);
+  counts_[ended.graph_key].running.erase(step_id);
   if (is_ok) return;
   // The leader may have restarted, which begins all counts anew.
   for (auto& [other, known] : counts_) known.is_doubtful = known.is_doubtful || known.learned.has_value();
-  if (!failed_.insert(step_id).second) return;
+  if (!failed_.emplace(step_id, ended.is_overtaken).second) return;
   failed_in_order_.push_back(step_id);
   if (failed_in_order_.size() <= kMaxFailed) return;
   failed_.erase(failed_in_order_.front());
@@ -65,9 +66,15 @@ bool StepSequences::HasFailed(int64_t step_id) const {
   return failed_.contains(step_id);
 }
 
+bool StepSequences::WasOvertaken(int64_t step_id) const {
+  MutexLock lock(mu_);
+  const auto failed = failed_.find(step_id);
+  return failed != failed_.end() && failed->second;
+}
+
 bool StepSequences::IsRunning(int64_t step_id) const {
   MutexLock lock(mu_);
-  return keys_.contains(step_id);
+  return running_.contains(step_id);
 }
 
 void StepSequences::Lead(int64_t graph_key) {
@@ -94,9 +101,10 @@ void StepSequences::Learn(const tensorflow::GetStepSequenceResponse& response) {
 
 void StepSequences::CatchUp(int64_t step_id, int64_t later) {
   MutexLock lock(mu_);
-  const auto key = keys_.find(step_id);
-  if (key == keys_.end() || !SharedStepId::IsLater(later, step_id)) return;
-  Count& count = counts_[key->second];
+  const auto step = running_.find(step_id);
+  if (step == running_.end() || !SharedStepId::IsLater(later, step_id)) return;
+  step->second.is_overtaken = true;
+  Count& count = counts_[step->second.graph_key];
   if (SharedStepId::IsLater(later, count.next)) count.next = later;
 }
 

@@ -7,7 +7,6 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
@@ -31,6 +30,8 @@ class StepSequences {
   bool IsRunning(int64_t step_id) const;
   // True if Take returned it and it ended with an error; of the last thousands.
   bool HasFailed(int64_t step_id) const;
+  // True if it has failed and had to catch up with a peer.
+  bool WasOvertaken(int64_t step_id) const;
 
   // This task is the leader: starts the key's count unless it has started.
   void Lead(int64_t graph_key);
@@ -53,6 +54,10 @@ class StepSequences {
     bool is_doubtful = false;
     absl::btree_set<int64_t> running;
   };
+  struct Running {
+    int64_t graph_key = 0;
+    bool is_overtaken = false;
+  };
 
   int64_t FirstStepId(int64_t graph_key) const REQUIRES(mu_);
   // Makes room for one more.
@@ -62,8 +67,8 @@ class StepSequences {
   mutable Mutex mu_;
   int64_t first_place_ GUARDED_BY(mu_) = 0;                     // where a new count starts: after all that were dropped
   absl::flat_hash_map<int64_t, Count> counts_ GUARDED_BY(mu_);  // by graph key
-  absl::flat_hash_map<int64_t, int64_t> keys_ GUARDED_BY(mu_);  // of running steps
-  absl::flat_hash_set<int64_t> failed_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, Running> running_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, bool> failed_ GUARDED_BY(mu_);  // whether the step was overtaken
   std::deque<int64_t> failed_in_order_ GUARDED_BY(mu_);
 };
 

@@ -100,8 +100,13 @@ TEST(StepSequencesTest, WhoIsBehindCatchesUpWithAPeer) {
   leader.Lead(5);
   const auto step_id = leader.Take(5);
   leader.CatchUp(*step_id, *step_id + 7);
+  EXPECT_FALSE(leader.WasOvertaken(*step_id));
   leader.End(*step_id, false);
-  EXPECT_EQ(leader.Take(5), *step_id + 7);
+  EXPECT_TRUE(leader.WasOvertaken(*step_id));
+  const auto caught_up = leader.Take(5);
+  EXPECT_EQ(caught_up, *step_id + 7);
+  leader.End(*caught_up, false);
+  EXPECT_FALSE(leader.WasOvertaken(*caught_up));
 }
 
 TEST(StepSequencesTest, AnotherCountIsNotCaughtUpWith) {

@@ -93,6 +93,7 @@ absl::Status AllocateCollectiveOutput(OpKernelContext& ctx, const CollectivePara
 
 absl::Status CollectiveKernel::Init(OpKernelConstruction& ctx) {
   params_.name = ctx.name();
+  if (ctx.HasAttr(kBeginsAnewAttr)) RETURN_IF_ERROR(ctx.GetAttr(kBeginsAnewAttr, &params_.begins_anew));
   if (!ctx.HasAttr(kWireAttr)) return absl::OkStatus();
   std::string wire;
   RETURN_IF_ERROR(ctx.GetAttr(kWireAttr, &wire));

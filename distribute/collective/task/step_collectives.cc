@@ -75,7 +75,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
         if (auto self = weak.lock()) self->TimeOut();
       });
     }
-    task_->FindGroup(call, {leader_, params_.group, params_.name, device_, step_id_},
+    task_->FindGroup(call, {leader_, params_.group, params_.name, device_, step_id_, params_.begins_anew},
                      [self = shared_from_this(), call](absl::StatusOr<std::shared_ptr<const FormedGroup>> group) {
                        if (!group.ok()) return self->Fail(group.status());
                        self->group_ = *std::move(group);

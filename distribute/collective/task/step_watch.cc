@@ -53,30 +53,32 @@ void StepWatch::Look() {
   }
   for (const auto& op : ops) {
     op->WatchReceivers();
-    if (const std::shared_ptr<const FormedGroup> group = op->Group(); group != nullptr) AskAgain(*op, group);
+    if (const std::shared_ptr<const FormedGroup> group = op->Group(); group != nullptr) Check(*op, group);
   }
 }
 
-void StepWatch::AskAgain(const WatchedOp& op, const std::shared_ptr<const FormedGroup>& group) {
+void StepWatch::Check(const WatchedOp& op, const std::shared_ptr<const FormedGroup>& group) {
   {
     MutexLock lock(mu_);
     if (stopped_ || !asked_.insert(group->formation).second) return;
   }
-  task_->AskForGroup({.cancellation = &cancellation_}, {leader_, op.params().group, op.params().name, &op.device()},
-                     [self = shared_from_this(), group](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& now) {
-                       self->Compare(*group, now);
-                     });
+  task_->CheckGroup({.cancellation = &cancellation_}, {leader_, op.params().group, op.params().name, &op.device()},
+                    *group, [self = shared_from_this(), group](const absl::Status& status) {
+                      {
+                        MutexLock lock(self->mu_);
+                        self->asked_.erase(group->formation);
+                      }
+                      // If the leader is unreachable, its members' agreement still holds.
+                      if (absl::IsAborted(status)) self->GivenUp(*group);
+                    });
 }
 
-void StepWatch::Compare(const FormedGroup& group, const absl::StatusOr<std::shared_ptr<const FormedGroup>>& now) {
+void StepWatch::GivenUp(const FormedGroup& group) {
   Ops ops;
   {
     MutexLock lock(mu_);
-    asked_.erase(group.formation);
     ops = Alive();
   }
-  // If the leader is unreachable or has forgotten the group, its members' agreement still holds.
-  if (!now.ok() || (*now)->formation == group.formation) return;
   for (const auto& op : ops) {
     const std::shared_ptr<const FormedGroup> of_op = op->Group();
     if (of_op == nullptr || of_op->formation != group.formation) continue;

@@ -33,8 +33,9 @@ class WatchedOp {
 };
 
 // A leader may form a group again, after a restart of a peer, without a member noticing: the peers that the member
-// waits for may themselves wait, at the leader, for it to rejoin. So the groups of long-running ops are asked for once
-// a second, which joins a forming group, and ops of a dissolved group end with ABORTED. Thread-safe.
+// waits for may themselves wait, at the leader, for it to rejoin. So the formations of long-running ops are checked
+// once a second, and ops of one that was given up end with ABORTED. Their step does not join the group again: others
+// would take it for a member of their own steps. Thread-safe.
 class StepWatch : public std::enable_shared_from_this<StepWatch> {
  public:
   // `task` outlives Stop; without timers nothing is watched.
@@ -50,9 +51,8 @@ class StepWatch : public std::enable_shared_from_this<StepWatch> {
   Ops Alive() REQUIRES(mu_);
   void ScheduleLook() REQUIRES(mu_);
   void Look();
-  void AskAgain(const WatchedOp& op, const std::shared_ptr<const FormedGroup>& group);
-  // Compares `group` with the leader's current group.
-  void Compare(const FormedGroup& group, const absl::StatusOr<std::shared_ptr<const FormedGroup>>& now);
+  void Check(const WatchedOp& op, const std::shared_ptr<const FormedGroup>& group);
+  void GivenUp(const FormedGroup& group);
 
   TaskCollectives* const task_;
   const std::string leader_;
@@ -62,7 +62,7 @@ class StepWatch : public std::enable_shared_from_this<StepWatch> {
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
   std::vector<std::weak_ptr<WatchedOp>> ops_ GUARDED_BY(mu_);
   size_t next_sweep_ GUARDED_BY(mu_) = 64;               // ended ops are dropped when this many are known
-  absl::flat_hash_set<uint64_t> asked_ GUARDED_BY(mu_);  // formations whose groups are being requested
+  absl::flat_hash_set<uint64_t> asked_ GUARDED_BY(mu_);  // formations that are being checked
 };
 
 }  // namespace weir

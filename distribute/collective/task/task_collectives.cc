@@ -14,14 +14,6 @@ namespace {
 // Beyond this many, all groups are requested again.
 constexpr size_t kMaxKnownGroups = 4096;
 
-// The request and its answer, alive during the call.
-struct GroupCall {
-  JoinGroupRequest request;
-  JoinGroupResponse response;
-  std::shared_ptr<WorkerInterface> leader;
-  const std::string& device() const { return request.group().device_attributes().name(); }
-};
-
 // TensorFlow's words for an op that does not fit a group.
 absl::Status CheckMember(const FormedGroup& formed, const CollectiveGroup& group, const std::string& op_name,
                          const std::string& device) {
@@ -42,6 +34,13 @@ absl::Status CheckMember(const FormedGroup& formed, const CollectiveGroup& group
 }
 
 }  // namespace
+
+struct TaskCollectives::GroupCall {
+  JoinGroupRequest request;
+  JoinGroupResponse response;
+  std::shared_ptr<WorkerInterface> leader;
+  const std::string& device() const { return request.group().device_attributes().name(); }
+};
 
 std::string DefaultCollectiveLeader(const std::vector<std::string>& tasks) {
   for (const char* job : {"/job:chief/", "/job:master/", "/job:worker/"}) {
@@ -100,17 +99,28 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
                     });
 }
 
+bool TaskCollectives::IsVoid(const KnownGroup& known, const GroupRequest& request) const {
+  const bool is_shared = SharedStepId::IsShared(request.step_id);
+  if (is_shared && known.last_step == request.step_id) return false;
+  // After it was overtaken, a step that began anew is tried again to meet a peer that has done so and waits.
+  if (is_shared && request.begins_anew) return !known.began_anew || !sequences_.WasOvertaken(known.last_step);
+  return known.is_void || (known.last_step != 0 && sequences_.HasFailed(known.last_step));
+}
+
 std::shared_ptr<const FormedGroup> TaskCollectives::FindKnown(const GroupRequest& request, uint64_t* void_formation) {
   MutexLock lock(mu_);
   const auto it = known_.find(GroupId(request.leader, request.group.key));
   if (it == known_.end()) return nullptr;
   KnownGroup& known = it->second;
-  const bool is_void = known.is_void || (known.last_step != 0 && sequences_.HasFailed(known.last_step));
-  if (is_void && known.last_step != request.step_id) {
+  if (IsVoid(known, request)) {
     *void_formation = known.group->formation;
     return nullptr;
   }
-  if (SharedStepId::IsShared(request.step_id)) known.last_step = request.step_id;
+  if (SharedStepId::IsShared(request.step_id) && known.last_step != request.step_id) {
+    known.last_step = request.step_id;
+    known.began_anew = request.begins_anew;
+    known.is_void = false;
+  }
   return known.group;
 }
 
@@ -122,18 +132,36 @@ void TaskCollectives::FindGroup(const CallOptions& call, const GroupRequest& req
   misfit.ok() ? done(std::move(known)) : done(misfit);
 }
 
-void TaskCollectives::AskForGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done) {
-  AskLeader(call, request, 0, std::move(done));
-}
-
-void TaskCollectives::AskLeader(const CallOptions& call, const GroupRequest& request, uint64_t void_formation,
-                                GroupCallback done) {
-  auto joining = std::make_shared<GroupCall>();
-  tensorflow::CompleteGroupRequest& group = *joining->request.mutable_group();
+std::shared_ptr<TaskCollectives::GroupCall> TaskCollectives::NewGroupCall(const GroupRequest& request) const {
+  auto call = std::make_shared<GroupCall>();
+  tensorflow::CompleteGroupRequest& group = *call->request.mutable_group();
   group.set_group_key(request.group.key);
   group.set_group_size(request.group.size);
   group.set_device_type(request.device->type());
   request.device->ToProto(group.mutable_device_attributes());
+  return call;
+}
+
+void TaskCollectives::Send(const CallOptions& options, const std::string& leader,
+                           const std::shared_ptr<GroupCall>& call, DoneCallback done) {
+  if (leader == options_.task) return groups_.Join(options, call->request, &call->response, std::move(done));
+  auto worker = options_.workers->Get(leader);
+  if (!worker.ok()) return done(worker.status());
+  call->leader = *std::move(worker);
+  call->leader->JoinGroupAsync(options, &call->request, &call->response, std::move(done));
+}
+
+void TaskCollectives::CheckGroup(const CallOptions& call, const GroupRequest& request, const FormedGroup& group,
+                                 DoneCallback done) {
+  const std::shared_ptr<GroupCall> checking = NewGroupCall(request);
+  checking->request.set_checked_formation(group.formation);
+  Send(call, request.leader, checking,
+       [checking, done = std::move(done)](absl::Status status) { done(std::move(status)); });
+}
+
+void TaskCollectives::AskLeader(const CallOptions& call, const GroupRequest& request, uint64_t void_formation,
+                                GroupCallback done) {
+  const std::shared_ptr<GroupCall> joining = NewGroupCall(request);
   joining->request.set_void_formation(void_formation);
   GpuMembership membership;
   if (const GpuDevice* const gpu = FindGpu(request.device); gpu != nullptr) {
@@ -142,7 +170,7 @@ void TaskCollectives::AskLeader(const CallOptions& call, const GroupRequest& req
     }
   }
   *joining->request.mutable_member() = DescribeMember(request.group.rank, membership);
-  auto joined = [this, joining, request, done = std::move(done)](absl::Status status) {
+  Send(call, request.leader, joining, [this, joining, request, done = std::move(done)](absl::Status status) {
     if (absl::IsUnimplemented(status)) {  // the answer of servers that are not Weir's
       status = errors::Unimplemented("Collective group ", request.group.key, " needs a leader among Weir's tasks; ",
                                      request.leader, " is not one: ", status.message());
@@ -154,14 +182,7 @@ void TaskCollectives::AskLeader(const CallOptions& call, const GroupRequest& req
     if (!misfit.ok()) return done(misfit);
     Learned(request, *formed);
     done(*std::move(formed));
-  };
-  if (request.leader == options_.task) {
-    return groups_.Join(call, joining->request, &joining->response, std::move(joined));
-  }
-  auto worker = options_.workers->Get(request.leader);
-  if (!worker.ok()) return joined(worker.status());
-  joining->leader = *std::move(worker);
-  joining->leader->JoinGroupAsync(call, &joining->request, &joining->response, std::move(joined));
+  });
 }
 
 void TaskCollectives::Learned(const GroupRequest& request, const std::shared_ptr<const FormedGroup>& group) {
@@ -173,6 +194,7 @@ void TaskCollectives::Learned(const GroupRequest& request, const std::shared_ptr
   if (!is_new) return;  // it may be void already
   known.is_void = false;
   known.last_step = SharedStepId::IsShared(request.step_id) ? request.step_id : 0;
+  known.began_anew = request.begins_anew;
 }
 
 void TaskCollectives::ForgetGroup(const std::string& leader, const FormedGroup& group) {
@@ -228,6 +250,8 @@ void TaskCollectives::FindSource(const CallOptions& call, const std::string& lea
     worker = *std::move(found);
   }
   auto declared = [request, response, worker, done = std::move(done)](const absl::Status& status) {
+    // The leader was restarted, or has dropped the group: the next step forms it anew.
+    if (absl::IsFailedPrecondition(status)) return done(errors::Aborted(status.message()));
     if (!status.ok()) return done(status);
     done(response->source_rank());
   };

@@ -38,6 +38,7 @@ class TaskCollectives {
     // Libraries for GPU collectives; each GPU uses the first that serves it.
     std::vector<std::shared_ptr<GpuCollectiveLibrary>> gpu_libraries;
   };
+  using DoneCallback = std::function<void(absl::Status)>;
   using GroupCallback = std::function<void(absl::StatusOr<std::shared_ptr<const FormedGroup>>)>;
 
   explicit TaskCollectives(Options options);
@@ -64,13 +65,14 @@ class TaskCollectives {
     std::string op_name;
     const Device* device = nullptr;  // outlives the call
     int64_t step_id = 0;
+    bool begins_anew = false;  // see CollectiveParams
   };
   // Returns a known group, or asks the leader. `call.cancellation` lives until `done`. If a step that several masters
   // share failed here, its groups are formed anew: the others' part of the step may have succeeded, and they would wait
   // for this task in steps that it does not run. Their ops end with ABORTED within a second or two.
   void FindGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done);
-  // Asks the leader, even for a known group. If the group is forming, the device joins it.
-  void AskForGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done);
+  // Asks the leader whether `group` is still what its members agreed on: ABORTED if it is formed anew. Joins nothing.
+  void CheckGroup(const CallOptions& call, const GroupRequest& request, const FormedGroup& group, DoneCallback done);
   // Call after a failure that may mean that members have changed.
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
   // The library that serves the device; null for other devices, and if there is none.
@@ -90,9 +92,17 @@ class TaskCollectives {
   using GroupId = std::pair<std::string, int32_t>;  // leader and key
   struct KnownGroup {
     std::shared_ptr<const FormedGroup> group;
-    int64_t last_step = 0;  // that several masters share; 0: none has used the group
-    bool is_void = false;   // that step failed
+    int64_t last_step = 0;    // that several masters share; 0: none has used the group
+    bool is_void = false;     // that step failed
+    bool began_anew = false;  // that step's op did
   };
+  // A call to a group's leader; alive during it.
+  struct GroupCall;
+  std::shared_ptr<GroupCall> NewGroupCall(const GroupRequest& request) const;
+  void Send(const CallOptions& options, const std::string& leader, const std::shared_ptr<GroupCall>& call,
+            DoneCallback done);
+  // Whether the request must not get the known group, which is then void.
+  bool IsVoid(const KnownGroup& known, const GroupRequest& request) const REQUIRES(mu_);
   // nullptr: unknown or void, and `void_formation` is the void one.
   std::shared_ptr<const FormedGroup> FindKnown(const GroupRequest& request, uint64_t* void_formation);
   void AskLeader(const CallOptions& call, const GroupRequest& request, uint64_t void_formation, GroupCallback done);

@@ -302,7 +302,7 @@ void RunOnce(TestCluster& cluster, int64_t step_id) {
 TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   TestCluster cluster(3, 1);
   RunOnce(cluster, 1);
-  TaskCollectives &leader = cluster.tasks[0]->collectives(), &second = cluster.tasks[1]->collectives();
+  TaskCollectives& leader = cluster.tasks[0]->collectives();
   // The third member restarts.
   JoinGroupRequest joining;
   JoinGroupResponse formed;
@@ -316,15 +316,27 @@ TEST(StepCollectivesTest, AMemberHearsThatItsGroupIsFormedAnewWhileItWaits) {
   std::promise<absl::Status> third_joined;
   leader.groups().Join({}, joining, &formed, [&](absl::Status status) { third_joined.set_value(std::move(status)); });
   // The second has noticed, the first has not.
-  std::promise<std::shared_ptr<const FormedGroup>> second_joined;
-  second.AskForGroup({}, {kLeader, Sum(3).group, "sum", cluster.tasks[1]->devices()[0].get()},
-                     [&](auto group) { second_joined.set_value(group.value()); });
+  const auto rejoin = [&](int i) {
+    auto joined = std::make_shared<std::promise<std::shared_ptr<const FormedGroup>>>();
+    cluster.tasks[i]->collectives().FindGroup({},
+                                              {.leader = kLeader,
+                                               .group = Sum(3).group,
+                                               .op_name = "sum",
+                                               .device = cluster.tasks[i]->devices()[0].get(),
+                                               .step_id = 3,
+                                               .begins_anew = true},
+                                              [joined](auto group) { joined->set_value(group.value()); });
+    return joined->get_future();
+  };
+  auto second_joined = rejoin(1);
   MemberOp first;
   first.input = first.output = AsTensor<float>({1});
   first.Start(*cluster.tasks[0], 2, Sum(3));
   EXPECT_THAT(first.status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
+  auto first_joined = rejoin(0);
   EXPECT_THAT(third_joined.get_future().get(), IsOk());
-  EXPECT_EQ(second_joined.get_future().get()->formation, Fingerprint64(formed.group().communicator_key()));
+  EXPECT_EQ(first_joined.get()->formation, Fingerprint64(formed.group().communicator_key()));
+  EXPECT_EQ(second_joined.get()->formation, Fingerprint64(formed.group().communicator_key()));
 }
 
 // A step fails on one of two masters and succeeds on the other, which goes on to a step that the first does not run.
@@ -349,6 +361,85 @@ TEST(StepCollectivesTest, AMemberWhoseStepFailedEndsTheOthersWait) {
     EXPECT_THAT(op.status.get_future().get(), IsOk());
     ExpectTensorEqual(op.output, AsTensor<float>({3}));
   }
+}
+
+// Two tasks, each with a master. They take their steps from one count, which the first leads.
+class SharedStepsTest : public testing::Test {
+ protected:
+  SharedStepsTest() {
+    sequences(0).Lead(5);
+    const int64_t together = Take(0);
+    EXPECT_EQ(Take(1), together);
+    RunOnce(cluster_, together);
+    for (int i = 0; i < 2; ++i) sequences(i).End(together, true);
+  }
+
+  StepSequences& sequences(int i) { return cluster_.tasks[i]->collectives().sequences(); }
+  int64_t Take(int i) {
+    if (const auto step_id = sequences(i).Take(5)) return *step_id;
+    tensorflow::GetStepSequenceRequest request;
+    tensorflow::GetStepSequenceResponse response;
+    request.add_graph_key(5);
+    EXPECT_THAT(sequences(0).Answer(request, &response), IsOk());
+    sequences(i).Learn(response);
+    return *sequences(i).Take(5);
+  }
+  absl::Status Run(int i, int64_t step_id, bool begins_anew) {
+    MemberOp op;
+    op.input = op.output = AsTensor<float>({1});
+    CollectiveParams params = Sum(2);
+    params.begins_anew = begins_anew;
+    op.Start(*cluster_.tasks[i], step_id, params);
+    absl::Status status = op.status.get_future().get();
+    op.executor = nullptr;
+    sequences(i).End(step_id, status.ok());
+    return status;
+  }
+  // Runs steps that begin anew until one succeeds, and returns it.
+  int64_t BeginAnew(int i) {
+    constexpr int kTries = 10;
+    for (int tried = 0; tried < kTries; ++tried) {
+      const int64_t step_id = Take(i);
+      if (Run(i, step_id, true).ok()) return step_id;
+    }
+    return -i;
+  }
+  void ExpectMeeting() {
+    auto other = std::async(std::launch::async, [this] { return BeginAnew(1); });
+    const int64_t met = BeginAnew(0);
+    EXPECT_GT(met, 0);
+    EXPECT_EQ(other.get(), met);
+  }
+
+  TestCluster cluster_{2, 1};
+};
+
+// No collective of the member that begins anew has failed, so that nothing else shows that it will not come.
+TEST_F(SharedStepsTest, AMemberThatBeginsAnewEndsTheOthersWait) {
+  auto anew = std::async(std::launch::async, [this] { return BeginAnew(1); });
+  EXPECT_THAT(Run(0, Take(0), false), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
+  const int64_t met = BeginAnew(0);
+  EXPECT_GT(met, 0);
+  EXPECT_EQ(anew.get(), met);
+}
+
+TEST_F(SharedStepsTest, MembersThatBeginAnewMeetThoughOneIsSomeStepsAhead) {
+  for (const int ahead : {0, 1}) {
+    for (int failed = 0; failed < 3; ++failed) {
+      for (int k = 0; k < failed; ++k) sequences(ahead).End(Take(ahead), false);
+      ExpectMeeting();
+    }
+  }
+}
+
+TEST_F(SharedStepsTest, ABroadcastAfterTheLeadersRestartIsAborted) {
+  auto declared = std::make_shared<tensorflow::CompleteInstanceRequest>();
+  declared->set_group_key(77);  // which the leader does not know
+  declared->set_device(cluster_.tasks[1]->devices()[0]->name());
+  std::promise<absl::Status> status;
+  cluster_.tasks[1]->collectives().FindSource(
+      {}, kLeader, declared, [&](const absl::StatusOr<int>& rank) { status.set_value(rank.status()); });
+  EXPECT_THAT(status.get_future().get(), StatusIs(absl::StatusCode::kAborted, HasSubstr("leader was restarted")));
 }
 
 // A source only sends, so no receive reports its receivers' end.
