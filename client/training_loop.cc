@@ -92,8 +92,8 @@ absl::Status TrainingLoop::SaveAtEnd(Session& session) {
 
 // A lost task may have been restarted, without its state, before the loss was detected, or another step of the session,
 // such as a save in the background, may have met the loss first. If other processes step the variables, the chief may
-// already have restored them when this loop checks: so a failure while variables are whole counts as an error only if
-// it recurs.
+// already have restored them when this loop checks; if they step copies together with this loop, theirs may be lost. So
+// a failure while variables are whole then counts as an error only if it recurs.
 absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& status) {
   if (IsTaskLoss(status)) return true;
   if (IsLeaseLost(status)) return false;
@@ -101,7 +101,7 @@ absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& 
   const absl::StatusOr<bool> whole = state_.IsWhole(session);
   if (!whole.ok()) return IsTaskLoss(whole.status());
   if (!*whole) return true;
-  return shares_variables() && !std::exchange(doubted_, true);
+  return steps_with_others() && !std::exchange(doubted_, true);
 }
 
 absl::Status TrainingLoop::Start(Session& session) {
@@ -251,6 +251,7 @@ absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure
     for (const auto& hook : options_.hooks) hook->Failed(failure, global_step_);
   }
   absl::Status status = failure;
+  bool repeated = false;
   do {
     if (MonotonicNow() + recovery_->pause > recovery_->start + options_.recovery_timeout) {
       return errors::DeadlineExceeded(
@@ -260,7 +261,8 @@ absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure
     absl::SleepFor(recovery_->pause);
     recovery_->pause = std::min(recovery_->pause * 2, kMaxPause);
     status = TryRecover(session, &recovery_->report.restored_from);
-    if (!status.ok() && !IsTaskLoss(status)) return status;
+    const bool recurs = !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(repeated, true);
+    if (!status.ok() && !IsTaskLoss(status) && recurs) return status;
   } while (!status.ok());
   recovery_->report.resumed_at = global_step_;
   return absl::OkStatus();

@@ -120,6 +120,10 @@ class TrainingLoop {
   bool shares_variables() const {
     return options_.role == TrainingRole::kChief || options_.role == TrainingRole::kWorker;
   }
+  // A step may fail because of variables that only another loop can restore.
+  bool steps_with_others() const {
+    return shares_variables() || options_.role == TrainingRole::kReplica || options_.resume.valid();
+  }
   bool must_restore() const {
     return options_.role == TrainingRole::kReplica ||
            (options_.restore_after_failure && options_.role != TrainingRole::kWorker);

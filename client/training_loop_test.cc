@@ -2,6 +2,7 @@
 
 #include "client/training_loop.h"
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
@@ -30,9 +31,10 @@ class FlakySession : public ForwardingSession {
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                           const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
-    if (fail_next_ > 0) {
-      --fail_next_;
-      return errors::Unavailable("task /job:ps/task:1 is gone");
+    if (!next_failures_.empty()) {
+      const absl::Status failure = next_failures_.front();
+      next_failures_.pop_front();
+      return failure;
     }
     const bool saves = !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints");
     if (saves && --saves_before_loss_ == 0) {
@@ -45,7 +47,8 @@ class FlakySession : public ForwardingSession {
     return ForwardingSession::Run(feeds, fetches, targets, options, metadata);
   }
 
-  void Fail(int runs) { fail_next_ = runs; }
+  void Fail(int runs) { next_failures_.assign(runs, errors::Unavailable("task /job:ps/task:1 is gone")); }
+  void Fail(std::deque<absl::Status> next_runs) { next_failures_ = std::move(next_runs); }
   void FillDisk(bool full) { disk_is_full_ = full; }
   void LoseVariables() { session_ = Session::Local(scope_).value(); }
   // Loses the variables in this save, counted from 1.
@@ -53,7 +56,7 @@ class FlakySession : public ForwardingSession {
 
  private:
   const Scope scope_;
-  int fail_next_ = 0;
+  std::deque<absl::Status> next_failures_;
   bool disk_is_full_ = false;
   int saves_before_loss_ = 0;
 };
@@ -190,6 +193,26 @@ TEST_F(TrainingLoopTest, RestoresStateThatIsStillThereIfTheOptionsSaySo) {
     EXPECT_THAT(hook_->recoveries[0].restored_from, HasSubstr("model.ckpt-4"));
     EXPECT_THAT(hook_->steps, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 9, 10));
   }
+}
+
+// With collectives, the peer's loop restores them.
+TEST_F(TrainingLoopTest, VariablesThatAPeerHasLostAreAwaitedOnce) {
+  const absl::Status lost = errors::FailedPrecondition("From collective member 1: variable 'total' has no value");
+  const absl::Status gone = errors::Unavailable("task /job:ps/task:1 is gone");
+  const auto train = [&](const std::deque<absl::Status>& failures) {
+    session_ = nullptr;
+    std::filesystem::remove_all(directory_.path());
+    std::filesystem::create_directory(directory_.path());
+    return Train([&] { session_->Fail(failures); });
+  };
+  EXPECT_THAT(train({lost}), StatusIs(absl::StatusCode::kFailedPrecondition));
+  options_.resume = ops::NoOp(scope_.WithName("resume"));
+  for (const std::deque<absl::Status>& failures : {std::deque<absl::Status>{lost}, {gone, lost}}) {
+    ASSERT_THAT(train(failures), IsOk());
+    EXPECT_EQ(Total(), 10);
+    EXPECT_EQ(hook_->recoveries.size(), 1);
+  }
+  EXPECT_THAT(train({gone, lost, lost}), StatusIs(absl::StatusCode::kFailedPrecondition));
 }
 
 TEST_F(TrainingLoopTest, ATaskThatIsLostInTheLastSaveCostsNoStep) {
