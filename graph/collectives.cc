@@ -19,11 +19,6 @@ constexpr uint64_t kSeed = 0x8774aa605c729c72ULL;
 // TensorFlow's hash combiner.
 uint64_t Combine(uint64_t a, uint64_t b) { return a ^ (b + 0x9e3779b97f4a7800ULL + (a << 10) + (a >> 4)); }
 
-// AssignGroup only computes; it is not a collective.
-bool IsCollective(absl::string_view op) {
-  return absl::StartsWith(op, "Collective") && op != "CollectiveAssignGroupV2";
-}
-
 bool HasKeyAttributes(const tensorflow::NodeDef& node) { return node.attr().contains("instance_key"); }
 
 int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
@@ -61,6 +56,10 @@ std::optional<Keys> KeysOf(const Node& node) {
 }
 
 }  // namespace
+
+bool IsCollective(absl::string_view op) {
+  return absl::StartsWith(op, "Collective") && op != "CollectiveAssignGroupV2";
+}
 
 bool HasCollectives(const tensorflow::GraphDef& graph) {
   for (const tensorflow::NodeDef& node : graph.node()) {

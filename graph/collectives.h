@@ -3,11 +3,15 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "core/wire/wire_options.h"
 #include "graph/graph.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
 namespace weir {
+
+// Whether the op is one; not CollectiveAssignGroupV2, which only computes.
+bool IsCollective(absl::string_view op);
 
 // Whether the graph, or a function of its library, contains a collective.
 bool HasCollectives(const tensorflow::GraphDef& graph);

@@ -3,6 +3,9 @@
 #include "client/ops.h"
 #include "client/strategy/gradient_packs.h"
 #include "client/wire.h"
+#include "core/op/attr_value.h"
+#include "core/rendezvous/collective.h"
+#include "graph/collectives.h"
 
 namespace weir {
 
@@ -140,6 +143,12 @@ std::vector<std::vector<Gradient>> CollectiveReduction::AllReduceGradients(
     AllReducePack(scopes, op, gradients, shapes, pack, &results);
   }
   return results;
+}
+
+void CollectiveReduction::BeginAnew(const GraphRegion& region) {
+  for (Node* const node : region.graph->nodes()) {
+    if (region.Contains(*node) && IsCollective(node->op())) SetNodeAttr(kBeginsAnewAttr, true, node->mutable_def());
+  }
 }
 
 Output CollectiveReduction::Broadcast(const Scope& scope, const Output& value, const TensorShape& shape,

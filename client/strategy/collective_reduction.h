@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/graph_region.h"
 #include "client/scope.h"
 #include "client/strategy/communication_options.h"
 #include "client/strategy/per_replica.h"
@@ -37,6 +38,9 @@ class CollectiveReduction {
                                                         const std::vector<TensorShape>& shapes);
   // Returns the value of the one rank that passes it; other ranks pass none.
   Output Broadcast(const Scope& scope, const Output& value, const TensorShape& shape, DataType dtype);
+
+  // The region's collectives begin their groups anew (CollectiveParams::begins_anew).
+  static void BeginAnew(const GraphRegion& region);
 
   int group_size() const { return group_size_; }
 

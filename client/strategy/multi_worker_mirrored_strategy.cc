@@ -28,19 +28,26 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   Operation Resume() override {
     if (broadcast_ == nullptr) return {};
     const weir::Scope scope = Scope().WithDevice(replica_devices()[0]).SubScope("resume");
-    // Every worker's reductions begin anew: one that is in a step of the others' waits for them no longer.
-    std::vector<Operation> assigned;
+    if (!scope.ok()) return {};
+    const int first_node = scope.graph()->num_node_ids();
+    // A worker that is still in a step waits for the others no longer, and joins them here. Only then are variables
+    // sent, all in one step.
+    std::vector<Operation> met, assigned;
     const OutputList ones(num_local(), scope.Constant(1.0F));
-    for (const Output& met : collectives_.AllReduce(OnEvery("resume"), ReduceOp::kSum, ones))
-      assigned.push_back(met.op());
+    for (const Output& sum : collectives_.AllReduce(OnEvery("resume"), ReduceOp::kSum, ones)) {
+      if (sum.valid()) met.push_back(sum.op());
+    }
+    const weir::Scope together = scope.WithControlDependencies(met);
     for (const ResourceVariable& variable : std::vector<ResourceVariable>(Scope().variables())) {
       if (variable.options().synchronization == VariableSynchronization::kOnRead) continue;
       const auto own = [&variable](const weir::Scope& beside, const TensorShape&, DataType) {
         return variable.Read(beside);
       };
       const Initializer first = OfFirstWorker(broadcast_, first_replica() == 0)(own);
-      assigned.push_back(variable.Assign(scope, first(scope, variable.shape(), variable.dtype())));
+      assigned.push_back(variable.Assign(scope, first(together, variable.shape(), variable.dtype())));
     }
+    CollectiveReduction::BeginAnew(
+        {.graph = scope.graph(), .first = first_node, .last = scope.graph()->num_node_ids()});
     return ops::NoOp(scope.WithControlDependencies(assigned).WithName("resumed"));
   }
 

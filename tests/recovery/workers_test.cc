@@ -1,9 +1,10 @@
-// Workers on parameter servers with a client, a graph and a master each go on after the loss of a task.
+// Workers with a client, a graph and a master each go on after the loss of a task.
 #include <future>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "client/strategy/chief_hook.h"
+#include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
 #include "client/training_loop.h"
 #include "core/files/scratch_directory_testing.h"
@@ -15,7 +16,7 @@
 namespace weir {
 namespace {
 
-enum class Mode { kSynchronous, kAsynchronous };
+enum class Mode { kCollectives, kSynchronous, kAsynchronous };  // the latter two on parameter servers
 
 constexpr int kWorkers = 2;
 
@@ -64,7 +65,10 @@ class WorkersTraining {
   }
 
  private:
-  std::map<std::string, int> jobs() const { return {{"worker", kWorkers}, {"ps", 2}}; }
+  std::map<std::string, int> jobs() const {
+    if (mode_ == Mode::kCollectives) return {{"worker", kWorkers}};
+    return {{"worker", kWorkers}, {"ps", 2}};
+  }
 
   // Jobs whose loss fails a step of the first worker, which then continues the task. Asynchronous workers step alone.
   std::map<std::string, int> victims() const {
@@ -73,6 +77,9 @@ class WorkersTraining {
   }
 
   absl::StatusOr<std::unique_ptr<Strategy>> MakeStrategy(const Scope& root, int worker) const {
+    if (mode_ == Mode::kCollectives) {
+      return MultiWorkerMirroredStrategy(root, {.cluster = cluster_->spec(), .worker = worker});
+    }
     return ParameterServerStrategy::Create(
         root, {.cluster = cluster_->spec(),
                .worker = worker,
@@ -80,10 +87,16 @@ class WorkersTraining {
   }
 
   absl::StatusOr<Training> Build(Strategy& strategy) const {
+    if (mode_ == Mode::kCollectives) {
+      return BuildTraining(strategy, EmbeddingLoss, [] { return AdamOptimizer(0.02); });
+    }
     return BuildTraining(strategy, CountingLoss, [] { return GradientDescentOptimizer(1.0); });
   }
 
-  TrainingRole RoleOf(int worker) const { return worker == 0 ? TrainingRole::kChief : TrainingRole::kWorker; }
+  TrainingRole RoleOf(int worker) const {
+    if (mode_ == Mode::kCollectives) return worker == 0 ? TrainingRole::kOnly : TrainingRole::kReplica;
+    return worker == 0 ? TrainingRole::kChief : TrainingRole::kWorker;
+  }
 
   absl::StatusOr<Outcome> Train(int worker) {
     const std::string name = absl::StrCat("worker-", worker);
@@ -104,6 +117,7 @@ class WorkersTraining {
     options.checkpoint_steps = 5;
     options.recovery_timeout = absl::Seconds(60);
     options.role = RoleOf(worker);
+    options.restore_after_failure = mode_ == Mode::kCollectives;
     options.task_name = name;
     options.resume = strategy->Resume();
     const auto connect = [&] {
@@ -158,6 +172,22 @@ class WorkersRecoveryTest : public testing::TestWithParam<Fault> {
     if (!outcomes[0].was_restored) ExpectCounts(variables, updates);
   }
 };
+
+TEST_P(WorkersRecoveryTest, CollectivesEndAsATrainingWithoutLosses) {
+  auto other = std::async(std::launch::async, [] { return WorkersTraining(Mode::kCollectives, Fault::kNone).Run(); });
+  ASSERT_OK_AND_ASSIGN(const std::vector<Outcome> outcomes, WorkersTraining(Mode::kCollectives, GetParam()).Run());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Outcome> undisturbed, other.get());
+  EXPECT_GE(outcomes[0].num_recoveries, 1);
+  for (int i = 0; i < kWorkers; ++i) {
+    EXPECT_EQ(undisturbed[i].num_recoveries, 0);
+    EXPECT_EQ(outcomes[i].global_step, kSteps);
+    ASSERT_EQ(outcomes[i].variables.size(), undisturbed[i].variables.size());
+    for (const auto& [name, value] : undisturbed[i].variables) {
+      ASSERT_TRUE(outcomes[i].variables.contains(name)) << name;
+      ExpectTensorEqual(outcomes[i].variables.at(name), value, absl::StrCat("worker ", i, ", ", name));
+    }
+  }
+}
 
 TEST_P(WorkersRecoveryTest, SynchronousUpdatesAreWhole) { ExpectWholeUpdates(Mode::kSynchronous); }
 
