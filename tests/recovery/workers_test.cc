@@ -3,6 +3,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
 #include "client/strategy/chief_hook.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
@@ -36,6 +37,25 @@ class RestoreHook : public TrainingHook {
   bool was_restored_ = false;
 };
 
+// The others begin their steps after the first worker's first one.
+class FirstStepHook : public TrainingHook {
+ public:
+  FirstStepHook(bool is_first, absl::Notification* first_step) : is_first_(is_first), first_step_(first_step) {}
+
+  absl::Status Begin(Session&, int64_t) override {
+    if (!is_first_) first_step_->WaitForNotification();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> AfterStep(Session&, const StepReport&) override {
+    if (is_first_ && !first_step_->HasBeenNotified()) first_step_->Notify();
+    return false;
+  }
+
+ private:
+  const bool is_first_;
+  absl::Notification* const first_step_;
+};
+
 // The trainings of all workers. The first one's loop causes the fault.
 class WorkersTraining {
  public:
@@ -50,6 +70,7 @@ class WorkersTraining {
       running.push_back(std::async(std::launch::async, [this, i] {
         const absl::Cleanup end = [this, i] {
           if (i > 0) others_.DecrementCount();
+          if (i == 0 && !first_step_.HasBeenNotified()) first_step_.Notify();
         };
         return Train(i);
       }));
@@ -69,6 +90,9 @@ class WorkersTraining {
     if (mode_ == Mode::kCollectives) return {{"worker", kWorkers}};
     return {{"worker", kWorkers}, {"ps", 2}};
   }
+
+  // Asynchronous workers do not wait for the first, whose loop must still have steps to make after the fault.
+  int num_steps() const { return mode_ == Mode::kAsynchronous ? 20 * kSteps : kSteps; }
 
   // Jobs whose loss fails a step of the first worker, which then continues the task. Asynchronous workers step alone.
   std::map<std::string, int> victims() const {
@@ -112,7 +136,10 @@ class WorkersTraining {
     options.global_step = training.global_step;
     options.feeds = [&](int64_t step) { return FeedsOfStep(*strategy, training, static_cast<int>(step)); };
     options.hooks = {fault, restores, NanHook(0)};
-    options.max_steps = kSteps;
+    if (mode_ == Mode::kAsynchronous) {
+      options.hooks.push_back(std::make_shared<FirstStepHook>(worker == 0, &first_step_));
+    }
+    options.max_steps = num_steps();
     options.checkpoint_dir = directory_.Path("checkpoints");
     options.checkpoint_steps = 5;
     options.recovery_timeout = absl::Seconds(60);
@@ -150,6 +177,7 @@ class WorkersTraining {
   const Mode mode_;
   const Fault fault_;
   absl::BlockingCounter others_{kWorkers - 1};  // than the first, in progress
+  absl::Notification first_step_;               // of the first, or it has ended
   const ScratchDirectory directory_;
   std::unique_ptr<ProcessCluster> cluster_;
 };
