@@ -51,6 +51,7 @@ class CommitWorld::Client {
       return net_.Timer(process_, 2 * (world_.heal_time_ - net_.now()) + kSecond, [this] { Read(); });
     }
     ++world_.steps_;
+    if (world_.has_side_steps_) RunSideSteps();
     master().Run(RunRequest::Kind::kTrain, id_, number_, [this](const Response& response) {
       if (response.code != Code::kOk) {
         if (world_.has_bug(PlantedBug::kRepeatsWithoutReading) && net_.random().OneIn(2)) {
@@ -62,6 +63,14 @@ class CommitWorld::Client {
       if (id_ == 0 && net_.random().OneIn(3)) Save();
       net_.Timer(process_, net_.random().In(0, 300) * kMilli, [this] { Next(); });
     });
+  }
+
+  // In the same session, as other threads of a client do: the coordinator forgets the outcomes of earlier steps.
+  void RunSideSteps() {
+    for (int64_t steps = net_.random().In(0, 8); steps > 0; --steps) {
+      net_.Timer(process_, net_.random().In(1, 600) * kMilli,
+                 [this] { master().Run(RunRequest::Kind::kSide, id_, 0, [](const Response&) {}); });
+    }
   }
 
   // All steps that have reached every server, at once.

@@ -47,6 +47,11 @@ class CommitWorld::Master {
  private:
   static constexpr Micros kCallTimeout = 10 * kSecond, kAbortTimeout = kSecond, kCommittedPatience = 5 * kSecond;
 
+  static const char* NameOf(RunRequest::Kind kind) {
+    if (kind == RunRequest::Kind::kRestore) return ", a restore";
+    return kind == RunRequest::Kind::kSide ? ", beside others" : "";
+  }
+
   enum class Updates { kUnknown, kCommitted, kAborted };
   struct Step {
     int64_t id = 0;
@@ -62,8 +67,9 @@ class CommitWorld::Master {
     bool commits() const { return kind != RunRequest::Kind::kRead; }
   };
 
-  // The parameter servers, and the master's own task, from which updates come.
+  // The parameter servers, and the master's own task, from which updates come; of a side step, the coordinator.
   std::vector<int> TasksOf(RunRequest::Kind kind) const {
+    if (kind == RunRequest::Kind::kSide) return {coordinator_};
     std::vector<int> tasks;
     for (int task = 0; task < world_.num_servers_; ++task) tasks.push_back(task);
     if (kind != RunRequest::Kind::kRead && !world_.is_server(id_)) tasks.push_back(id_);
@@ -171,14 +177,15 @@ class CommitWorld::Master {
     step->done = std::move(done);
     RunRequest request{.session = handle_, .step_id = step->id, .kind = kind, .client = client, .number = number};
     if (kind == RunRequest::Kind::kRestore) request.generation = ++world_.generation_;
-    for (int task = 0; task < world_.num_servers_; ++task) request.participants.push_back(task);
     step->tasks = TasksOf(kind);
+    for (const int task : step->tasks) {
+      if (world_.is_server(task)) request.participants.push_back(task);
+    }
     if (step->commits()) {
       request.coordinator = coordinator_;
       request.coordinator_incarnation = known_[coordinator_];
-      request.sources = {id_};
-      net_.Trace(id_, absl::StrCat("starts step ", step->id, kind == RunRequest::Kind::kRestore ? ", a restore" : "",
-                                   ", client ", client, " number ", number));
+      if (kind != RunRequest::Kind::kSide) request.sources = {id_};
+      net_.Trace(id_, absl::StrCat("starts step ", step->id, NameOf(kind), ", client ", client, " number ", number));
     }
     step->pending = static_cast<int>(step->tasks.size());
     const Micros timeout = net_.random().OneIn(3) ? net_.random().In(5, 3000) * kMilli : 30 * kSecond;

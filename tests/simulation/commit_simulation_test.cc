@@ -3,6 +3,7 @@
 // - A client runs in its master's process, and returns to the same task after a crash.
 // - Variables of different restores take no common step, and a step updates no variables that were restored since.
 // - A task restarts or is reachable again within ten minutes.
+// - A schedule ends without a verdict once a participant has reported that the outcome of its step was forgotten.
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/simulation/commit_world.h"
@@ -13,14 +14,16 @@ namespace {
 constexpr uint64_t kSchedules = 10000;
 
 TEST(CommitSimulation, TenThousandSchedulesKeepTheInvariants) {
-  int64_t steps = 0;
+  int64_t steps = 0, forgotten = 0;
   for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
     CommitWorld world(seed, PlantedBug::kNone, /*prints=*/false);
     const std::vector<Violation> violations = world.Run();
     steps += world.steps();
+    forgotten += world.forgotten();
     ASSERT_TRUE(violations.empty()) << violations[0].what << "; see commit_simulation --seed " << seed;
   }
   EXPECT_GT(steps, 10 * static_cast<int64_t>(kSchedules));
+  EXPECT_GT(forgotten, 0);
 }
 
 TEST(CommitSimulation, TheSameSeedGivesTheSameSchedule) {

@@ -53,6 +53,8 @@ class CommitWorld::Task::Coordinator : public FakeWorker {
           response->set_committed(answer.committed);
           response->set_incarnation(static_cast<uint64_t>(answer.incarnation));
           absl::Status status = StatusOf(answer.code);
+          // The participant drops its updates with an error in its log, as documented.
+          if (answer.code == Code::kForgotten) task.world_.is_given_up_ = true;
           if (!status.ok() && task.world_.has_bug(PlantedBug::kUnreachableIsAborted)) {
             response->set_incarnation(static_cast<uint64_t>(run->request.coordinator_incarnation));
             status = absl::OkStatus();
@@ -94,6 +96,11 @@ void CommitWorld::Task::GetStatus(const std::shared_ptr<Call>& call) {
 void CommitWorld::Task::ResolveStep(const std::shared_ptr<Call>& call, const std::string& session, int64_t step_id) {
   StepOutcomes& outcomes = emptied_ != nullptr ? *emptied_ : outcomes_;
   const absl::StatusOr<bool> resolved = outcomes.IsCommittedElseAbort(session, step_id);
+  const bool is_forgotten = absl::IsFailedPrecondition(resolved.status());
+  if (is_forgotten && world_.has_bug(PlantedBug::kForgottenIsAborted)) {
+    return net_.Answer(call, {.incarnation = incarnation(), .committed = false});
+  }
+  if (is_forgotten) ++world_.forgotten_;
   if (!resolved.ok()) {
     return net_.Answer(call, {.code = absl::IsNotFound(resolved.status()) ? Code::kNoSession : Code::kForgotten});
   }
@@ -425,6 +432,7 @@ void CommitWorld::Task::UpdateOn(const std::shared_ptr<Run>& run, int device) {
 
 void CommitWorld::Task::Apply(const Run& run, int device) {
   const RunRequest& request = run.request;
+  if (request.kind == RunRequest::Kind::kSide) return;
   if (request.kind == RunRequest::Kind::kRestore) {
     if (device != 0) return;
     net_.Trace(id_, absl::StrCat("restores generation ", request.generation));

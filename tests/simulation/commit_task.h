@@ -19,7 +19,7 @@ namespace weir {
 
 // As RunGraphArgs.
 struct RunRequest {
-  enum class Kind { kTrain, kRestore, kRead };
+  enum class Kind { kTrain, kRestore, kRead, kSide };  // kSide updates the coordinator alone, not the ledger
 
   std::string session;
   int64_t step_id = 0;

@@ -20,6 +20,7 @@ const char* NameOf(PlantedBug bug) {
                                            "decides_without_ready",
                                            "aborts_when_ready",
                                            "forgets_outcomes",
+                                           "forgotten_is_aborted",
                                            "denies_commit",
                                            "runs_updates_twice",
                                            "drops_updates",
@@ -38,6 +39,7 @@ CommitWorld::CommitWorld(uint64_t seed, PlantedBug bug, bool prints) : network_(
   num_workers_ = static_cast<int>(random().In(1, 4));
   num_devices_ = random().OneIn(3) ? 2 : 1;
   remembered_steps_ = random().OneIn(2) ? 3 : OutcomeLimits().steps;
+  has_side_steps_ = remembered_steps_ == 3 && random().OneIn(2);
   has_local_failures_ = random().OneIn(4);
   last_fault_ = random().In(2, 30) * kSecond;
   heal_time_ = last_fault_ + 30 * kSecond;  // longer than any fault and its notice
@@ -151,6 +153,7 @@ void CommitWorld::CheckServers() {
 std::vector<Violation> CommitWorld::Run() {
   while (violations_.empty() && network_.now() < kLongestRun && network_.RunNext()) {
     ++events_;
+    if (is_given_up_) return {};
     if (std::all_of(clients_.begin(), clients_.end(), [](const auto& client) { return client->is_done(); })) break;
   }
   if (violations_.empty()) CheckEnd();

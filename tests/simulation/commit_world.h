@@ -1,6 +1,7 @@
 // The commit of steps in a simulated cluster: parameter servers, and workers with a master and a client each. In some
-// schedules a parameter server has a master and a client too, tasks make their updates on two devices, or coordinators
-// remember few outcomes.
+// schedules a parameter server has a master and a client too, tasks make their updates on two devices, coordinators
+// remember few outcomes, or steps of the coordinator alone run beside a client's steps, so that outcomes are forgotten
+// while tasks still ask for them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ enum class PlantedBug {
   kDecidesWithoutReady,    // the coordinator does not wait for one of the others
   kAbortsWhenReady,        // a participant that is ready aborts by itself
   kForgetsOutcomes,        // a new session clears what the coordinator has decided
+  kForgottenIsAborted,     // ResolveStep answers "aborted" for a step whose outcome is no longer known
   kDeniesCommit,           // ResolveStep answers "aborted" for a committed step
   kRunsUpdatesTwice,       // the decision and the answer to a question run the updates, each
   kDropsUpdates,           // a cancellation after the decision drops the updates
@@ -48,6 +50,8 @@ class CommitWorld {
   std::vector<Violation> Run();
   int64_t steps() const { return steps_; }
   int64_t events() const { return events_; }
+  // How many questions were answered by an error because the outcome was forgotten.
+  int64_t forgotten() const { return forgotten_; }
 
   class Task;
   class Master;
@@ -81,6 +85,7 @@ class CommitWorld {
   int num_servers_ = 0, num_workers_ = 0;
   int num_devices_ = 1;  // of a server
   size_t remembered_steps_ = 0;
+  bool has_side_steps_ = false;
   Micros last_fault_ = 0, heal_time_ = 0;
   bool has_local_failures_ = false;
   std::vector<std::unique_ptr<Task>> tasks_;        // servers first, then workers
@@ -89,7 +94,8 @@ class CommitWorld {
   std::vector<Update> checkpoint_;
   std::set<std::pair<int, int64_t>> fenced_;  // task and step
   int64_t next_id_ = 1, generation_ = 0;
-  int64_t steps_ = 0, events_ = 0;
+  int64_t steps_ = 0, events_ = 0, forgotten_ = 0;
+  bool is_given_up_ = false;  // a participant reported that it dropped updates: nobody promises more
   std::vector<Violation> violations_;
 };
 
