@@ -166,6 +166,19 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::st
   return WorkerSessionIsLost(handle, options_.task);
 }
 
+absl::StatusOr<std::vector<std::shared_ptr<WorkerSession>>> Worker::FindSessions(const std::string& handle) const {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  MutexLock lock(mu_);
+  if (const auto open = sessions_.find(handle); open != sessions_.end()) sessions.push_back(open->second);
+  for (const auto& ended : ended_) {
+    if (auto session = ended.lock(); session != nullptr && session->options().handle == handle) {
+      sessions.push_back(std::move(session));
+    }
+  }
+  if (sessions.empty()) return WorkerSessionIsLost(handle, options_.task);
+  return sessions;
+}
+
 std::shared_ptr<WorkerSession> Worker::Retire(
     absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>>::iterator it) {
   std::shared_ptr<WorkerSession> session = std::move(it->second);
@@ -281,18 +294,9 @@ void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest
                                         " are taken at a time"));
   }
   const std::string& handle = request->session_handle();
-  std::vector<std::shared_ptr<WorkerSession>> sessions;
-  absl::StatusOr<std::shared_ptr<WorkerSession>> open = FindSession(handle);
-  if (open.ok()) sessions.push_back(*open);
-  {
-    MutexLock lock(mu_);
-    for (const auto& ended : ended_) {
-      if (auto session = ended.lock(); session != nullptr && session->options().handle == handle) {
-        sessions.push_back(std::move(session));
-      }
-    }
-  }
-  if (sessions.empty()) return done(open.status());
+  const auto found = FindSessions(handle);
+  if (!found.ok()) return done(found.status());
+  const std::vector<std::shared_ptr<WorkerSession>>& sessions = *found;
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
   // A step that has not begun here never begins: its commit is refused, even if its outcome is forgotten.
   for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id).status().IgnoreError();

@@ -61,6 +61,8 @@ struct Held {
   Mutex mu;
   std::condition_variable changed;
   std::vector<AsyncOpKernel::DoneCallback> kernels GUARDED_BY(mu);
+  size_t cancels GUARDED_BY(mu) = 0;  // threads
+  int64_t releases GUARDED_BY(mu) = 0;
 
   static Held& Get() {
     static auto* held = new Held;
@@ -75,6 +77,26 @@ class HoldKernel : public AsyncOpKernel {
     MutexLock lock(held.mu);
     held.kernels.push_back(std::move(done));
     held.changed.notify_all();
+  }
+};
+
+class HoldCancelKernel : public AsyncOpKernel {
+ public:
+  void ComputeAsync(OpKernelContext& ctx, DoneCallback done) override {
+    const auto cancelled = [done] {
+      Held& held = Held::Get();
+      {
+        MutexLock lock(held.mu);
+        ++held.cancels;
+        held.changed.notify_all();
+        for (const int64_t before = held.releases; held.releases == before;) lock.Wait(held.changed);
+        --held.cancels;
+      }
+      done(errors::Cancelled("the step was cancelled"));
+    };
+    if (ctx.cancellation()->Register(cancelled) == CancellationManager::kInvalidToken) {
+      done(errors::Cancelled("the step was cancelled before"));
+    }
   }
 };
 
@@ -105,6 +127,7 @@ absl::Status RegisterTestOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("TestNothing").Output("out: int64")));
   RETURN_IF_ERROR(ops.Register(Op("TestMissing").Output("out: T").Attr("T: type")));
   RETURN_IF_ERROR(ops.Register(Op("TestHold").Stateful()));
+  RETURN_IF_ERROR(ops.Register(Op("TestHoldCancel").Stateful()));
   RETURN_IF_ERROR(ops.Register(Op("TestWait").Input("in: int64").Output("out: int64")));
   return ops.Register(Op("TestBurn").Input("in: int64").Output("out: int64").Attr("micros: int = 0"));
 }
@@ -116,6 +139,7 @@ absl::Status RegisterTestKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<AsyncOutOfMemoryKernel>(Kernel("TestAsyncOutOfMemory").Cpu()));
   RETURN_IF_ERROR(kernels.Register<NothingKernel>(Kernel("TestNothing").Cpu()));
   RETURN_IF_ERROR(kernels.Register<HoldKernel>(Kernel("TestHold").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<HoldCancelKernel>(Kernel("TestHoldCancel").Cpu()));
   RETURN_IF_ERROR(kernels.Register<WaitKernel>(Kernel("TestWait").Cpu()));
   return kernels.Register<BurnKernel>(Kernel("TestBurn").Cpu());
 }
@@ -146,12 +170,20 @@ void HeldKernels::Await(size_t count) {
   while (held.kernels.size() < count) lock.Wait(held.changed);
 }
 
+void HeldKernels::AwaitCancels(size_t count) {
+  Held& held = Held::Get();
+  MutexLock lock(held.mu);
+  while (held.cancels < count) lock.Wait(held.changed);
+}
+
 void HeldKernels::Release() {
   Held& held = Held::Get();
   std::vector<AsyncOpKernel::DoneCallback> kernels;
   {
     MutexLock lock(held.mu);
     kernels.swap(held.kernels);
+    ++held.releases;
+    held.changed.notify_all();
   }
   for (const auto& done : kernels) done(absl::OkStatus());
 }

@@ -21,14 +21,17 @@ namespace weir {
 //   TestWait: asynchronous; its input, from another thread
 //   TestBurn: its int64 input plus 1, after `micros` microseconds of work
 //   TestHold: asynchronous; ends when HeldKernels releases it, whatever happens to its step
+//   TestHoldCancel: asynchronous; ends once it is cancelled and HeldKernels has released the thread that cancels it
 const OpRegistry& ExecutorTestOps();
 const KernelRegistry& ExecutorTestKernels();
 
-// The running TestHold kernels of this process. Thread-safe.
+// The running TestHold kernels of this process, and the threads that cancel a TestHoldCancel kernel. Thread-safe.
 class HeldKernels {
  public:
   // Blocks until `count` kernels are held.
   static void Await(size_t count);
+  // Blocks until `count` threads are held in a cancellation.
+  static void AwaitCancels(size_t count);
   // Ends all that are held.
   static void Release();
 };
