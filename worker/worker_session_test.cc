@@ -31,6 +31,16 @@ TEST_F(WorkerSessionTest, StepsHaveEndedOnceTheLastIsRemoved) {
   EXPECT_TRUE(ended);
 }
 
+// However many other steps run.
+TEST_F(WorkerSessionTest, OnlyTheStepsThatAreNamedAreCancelledOnceForEachCall) {
+  const std::vector<int64_t> ids = {7, 7, 99, 5000};
+  for (int64_t step = 0; step < 1000; ++step) Add(step);
+  for (int calls = 1; calls <= 3; ++calls) {
+    session_.EndSteps(&ids, errors::Aborted("over"), [] {});
+    EXPECT_EQ(cancelled_, 2 * calls);
+  }
+}
+
 TEST_F(WorkerSessionTest, StepsThatDoNotRunHaveEnded) {
   bool ended = false;
   const std::vector<int64_t> ids = {1};
