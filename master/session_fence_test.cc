@@ -27,7 +27,14 @@ class CommittingWorker : public FakeWorker {
   std::atomic<uint64_t> incarnation{11};
   absl::Status resolved, fenced;  // answers of ResolveStep and FenceSteps
   bool committed = false;
-  std::vector<int64_t> steps_run, steps_resolved, steps_fenced;
+  std::vector<int64_t> steps_run, steps_resolved;
+  std::vector<int64_t> steps_fenced;    // of the last call
+  std::vector<size_t> sizes_of_fences;  // by call
+  // The steps of all CleanupGraph calls, which timers make too.
+  std::vector<int64_t> steps_cleaned_up() {
+    MutexLock lock(mu_);
+    return steps_cleaned_up_;
+  }
 
   void GetStatusAsync(const CallOptions&, const tensorflow::GetStatusRequest*, tensorflow::GetStatusResponse* response,
                       DoneCallback done) override {
@@ -52,11 +59,22 @@ class CommittingWorker : public FakeWorker {
   void FenceStepsAsync(const CallOptions&, const FenceStepsRequest* request, FenceStepsResponse*,
                        DoneCallback done) override {
     steps_fenced.assign(request->step_id().begin(), request->step_id().end());
+    sizes_of_fences.push_back(steps_fenced.size());
     done(fenced);
+  }
+  void CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGraphRequest* request,
+                         tensorflow::CleanupGraphResponse*, DoneCallback done) override {
+    {
+      MutexLock lock(mu_);
+      steps_cleaned_up_.push_back(request->step_id());
+    }
+    done(absl::OkStatus());
   }
 
  private:
   const std::string task_;
+  Mutex mu_;
+  std::vector<int64_t> steps_cleaned_up_ GUARDED_BY(mu_);
 };
 
 class TwoTasks : public WorkerPool {
@@ -167,7 +185,40 @@ TEST_F(FenceTest, ManyStepsAreFencedInSeveralCalls) {
   EXPECT_TRUE(tasks.has_unsettled());
   EXPECT_THAT(tasks.EndUnsettledSteps({kPs, kWorker}), IsOk());
   EXPECT_FALSE(tasks.has_unsettled());
-  EXPECT_EQ(pool_.ps->steps_fenced.size(), 2500u - 2 * 1024u);  // of the last call
+  EXPECT_THAT(pool_.ps->sizes_of_fences, ElementsAre(1024, 1024, 2500 - 2 * 1024));
+  EXPECT_THAT(pool_.worker->sizes_of_fences, IsEmpty());
+  EXPECT_THAT(tasks.EndUnsettledSteps({kPs, kWorker}), IsOk());
+  EXPECT_EQ(pool_.ps->sizes_of_fences.size(), 3u);  // nothing is left to ask for
+}
+
+TEST_F(FenceTest, StepsThatSucceedAskOnlyForTheirCleanup) {
+  for (int i = 0; i < 50; ++i) EXPECT_THAT(RunStep(), IsOk());
+  session_.reset();
+  for (const auto& task : {pool_.ps, pool_.worker}) {
+    EXPECT_THAT(task->steps_resolved, IsEmpty());
+    EXPECT_THAT(task->sizes_of_fences, IsEmpty());
+    EXPECT_EQ(task->steps_cleaned_up(), pool_.ps->steps_run);  // once each, in order
+  }
+}
+
+TEST_F(FenceTest, AnUnsettledStepIsFencedByOneCallToEachOfItsTasks) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(RunStep(), IsOk());
+  EXPECT_THAT(pool_.ps->sizes_of_fences, ElementsAre(1));
+  EXPECT_THAT(pool_.worker->sizes_of_fences, ElementsAre(1));
+}
+
+// A task that confirmed its fence is not asked again, although another did not.
+TEST_F(FenceTest, AFenceThatFailsIsRepeatedOnceForEachStep) {
+  pool_.ps->status = pool_.ps->resolved = errors::Unavailable("the connection broke");
+  EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  pool_.ps->status = pool_.ps->resolved = absl::OkStatus();
+  pool_.ps->fenced = errors::DeadlineExceeded("a kernel ignores its cancellation");
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(RunStep(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(pool_.ps->sizes_of_fences, ElementsAre(1, 1, 1));
+  EXPECT_THAT(pool_.worker->sizes_of_fences, ElementsAre(1));
 }
 
 TEST_F(FenceTest, ATaskThatRestartedNeedsNoFence) {
