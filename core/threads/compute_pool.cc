@@ -20,6 +20,8 @@ using std::chrono::steady_clock;
 constexpr microseconds kAlone{30};
 constexpr microseconds kBesideOthers{1000};
 constexpr int kPausesPerClockRead = 16;
+// Far longer than almost all tasks, far shorter than anyone's patience.
+constexpr std::chrono::milliseconds kStall{20};
 
 constexpr char kAnyoneTag = 0;
 
@@ -28,6 +30,7 @@ thread_local const ComputePool* current_pool = nullptr;
 }  // namespace
 
 const ComputePool::Owner ComputePool::kAnyone = &kAnyoneTag;
+thread_local ComputePool::Worker* ComputePool::current_ = nullptr;
 
 class ComputePool::Search {
  public:
@@ -89,6 +92,24 @@ void ComputePool::Schedule(Task task, Owner owner) {
   if (task != nullptr) task();
 }
 
+void ComputePool::LetOthersRun() {
+  if (queued_.load(std::memory_order_relaxed) == 0 || !InThread() || current_->is_aside) return;
+  Worker& self = *current_;
+  const int64_t taken = taken_.load(std::memory_order_relaxed);
+  const auto now = steady_clock::now();
+  if (!self.stalled_since || std::exchange(self.stalled_at, taken) != taken) self.stalled_since = now;
+  if (now - *self.stalled_since < kStall) return;
+  Worker* summoned = nullptr;
+  {
+    MutexLock lock(mu_);
+    if (stopping_ || aside_ == kMaxAside) return;
+    self.is_aside = true;
+    ++aside_;
+    summoned = ThreadToWake();
+  }
+  if (summoned != nullptr) summoned->wake.notify_one();
+}
+
 void ComputePool::GuestEnters() {
   guests_.fetch_add(1, std::memory_order_relaxed);
   computing_.fetch_add(1, std::memory_order_relaxed);
@@ -127,7 +148,7 @@ ComputePool::Worker* ComputePool::ThreadToWake() {
     worker->AvoidCpu(sched_getcpu());
     return worker;
   }
-  if (static_cast<int>(workers_.size()) < num_threads_) StartThread();
+  if (static_cast<int>(workers_.size()) < num_threads_ + aside_) StartThread();
   return nullptr;
 }
 
@@ -144,6 +165,7 @@ void ComputePool::StartThread() {
 
 void ComputePool::Run(Worker& self) {
   current_pool = this;
+  current_ = &self;
   SetThreadName(name_);
   self.id = gettid();
   const FlushDenormals flush;
@@ -157,6 +179,11 @@ void ComputePool::Run(Worker& self) {
     task();
     computing_.fetch_sub(1, std::memory_order_relaxed);
     warm = true;
+    self.stalled_since.reset();
+    if (!self.is_aside) continue;
+    MutexLock lock(mu_);
+    self.is_aside = false;
+    --aside_;
   }
 }
 
@@ -200,6 +227,7 @@ ComputePool::Task ComputePool::TakeFor(Owner guest) {
 ComputePool::Task ComputePool::Take(std::deque<Item>::iterator item) {
   Task task = std::move(item->task);
   queue_.erase(item);
+  taken_.fetch_add(1, std::memory_order_relaxed);
   queued_.store(queue_.size(), std::memory_order_relaxed);
   return task;
 }

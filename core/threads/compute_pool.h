@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <optional>
@@ -27,6 +28,8 @@ namespace weir {
 //   idle and would otherwise let it wait for milliseconds.
 // - A guest is an outside thread that computes in place of one of the pool's threads, so that no more threads compute
 //   than there are processors. One pool thread may always run.
+// - Tasks that go on indefinitely keep their threads. Once they keep others waiting (LetOthersRun), the pool grows by a
+//   thread for each of them, at most kMaxAside.
 class ComputePool {
  public:
   using Task = absl::AnyInvocable<void()>;
@@ -44,6 +47,10 @@ class ComputePool {
   void Stop();
   int num_threads() const { return num_threads_; }
   bool InThread() const;
+
+  // To be called now and then by a task that may go on indefinitely; has no effect on other threads than the pool's. If
+  // tasks wait and none was taken for a while, another thread runs beside this one until this one's task ends.
+  void LetOthersRun();
 
   void GuestEnters();
   void GuestLeaves();
@@ -65,6 +72,10 @@ class ComputePool {
     bool summoned = false;
     int cpu = -1;                                // where it fell asleep
     std::optional<cpu_set_t> allowed_on_waking;  // set if AvoidCpu changed its affinity
+    bool is_aside = false;                       // its task lets another thread run in its place
+    // When its task last saw that a task had been taken while others waited, and how many had been taken by then.
+    std::optional<std::chrono::steady_clock::time_point> stalled_since;
+    int64_t stalled_at = 0;
     std::thread thread;
   };
   // How long an idle thread has been spinning.
@@ -73,7 +84,7 @@ class ComputePool {
   void Run(Worker& self);
   // The number of threads that may be awake.
   int Places() const { return std::max(1, num_threads_ - guests_.load()); }
-  int Awake() const REQUIRES(mu_) { return static_cast<int>(workers_.size() - asleep_.size()); }
+  int Awake() const REQUIRES(mu_) { return static_cast<int>(workers_.size() - asleep_.size()) - aside_; }
   // Ensures that as many threads as there are tasks and places will poll the queue. The caller wakes the returned
   // thread, if any, after releasing the lock.
   Worker* ThreadToWake() REQUIRES(mu_);
@@ -88,8 +99,13 @@ class ComputePool {
   // Releases mu_, spins briefly, and takes mu_ again.
   void Spin() REQUIRES(mu_);
 
+  static constexpr int kMaxAside = 1024;
+
+  static thread_local Worker* current_;  // this thread, if it is one of a pool's
+
   const std::string name_;
   const int num_threads_;
+  std::atomic<int64_t> taken_{0};   // tasks
   std::atomic<int64_t> queued_{0};  // queue_.size(), for readers without the lock
   std::atomic<int> guests_{0};
   std::atomic<int> computing_{0};  // threads and guests that are computing
@@ -98,6 +114,7 @@ class ComputePool {
   std::deque<Worker> workers_ GUARDED_BY(mu_);
   std::vector<Worker*> asleep_ GUARDED_BY(mu_);  // not including summoned ones
   int coming_ GUARDED_BY(mu_) = 0;               // threads that will poll the queue without being woken
+  int aside_ GUARDED_BY(mu_) = 0;                // threads with is_aside
   bool spinning_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
 };

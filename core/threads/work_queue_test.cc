@@ -1,6 +1,7 @@
 #include "core/threads/work_queue.h"
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <latch>
@@ -148,6 +149,55 @@ TEST(WorkQueueTest, WhatWaitedForAGuestToLeaveIsRun) {
     for (int i = 0; i < 2; ++i) queue->Schedule([&] { together.arrive_and_wait(); });
   }
   together.wait();
+}
+
+// Each task waits for the next one, which no thread would be left to run.
+TEST(WorkQueueTest, TasksThatGoOnLetOthersRun) {
+  constexpr int kTasks = 5;
+  for (const int guests : {0, 2}) {
+    auto queue = NewQueue(2);
+    std::atomic<int> begun{0};
+    std::atomic<bool> late{false};
+    for (int i = 0; i < guests; ++i) queue->compute_pool().GuestEnters();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int i = 1; i <= kTasks; ++i) {
+      queue->Schedule([&, raw = queue.get()] {
+        ++begun;
+        while (begun < kTasks && !late) {
+          raw->compute_pool().LetOthersRun();
+          if (std::chrono::steady_clock::now() > deadline) late = true;
+        }
+      });
+    }
+    while (begun < kTasks && !late) std::this_thread::yield();
+    EXPECT_FALSE(late) << "with " << guests << " guests, " << begun << " tasks have begun";
+    for (int i = 0; i < guests; ++i) queue->compute_pool().GuestLeaves();
+  }
+}
+
+// Once such tasks have ended, no more threads run than before.
+TEST(WorkQueueTest, ThreadsThatWereAddedRestLater) {
+  constexpr int kTasks = 4;
+  auto queue = NewQueue(1);
+  std::latch all_begun(kTasks);
+  for (int i = 0; i < kTasks; ++i) {
+    queue->Schedule([&, raw = queue.get()] {
+      all_begun.count_down();
+      while (!all_begun.try_wait()) raw->compute_pool().LetOthersRun();
+    });
+  }
+  all_begun.wait();
+  std::atomic<int> running{0};
+  std::latch done(100);
+  for (int i = 0; i < 100; ++i) {
+    queue->Schedule([&] {
+      EXPECT_EQ(++running, 1);
+      std::this_thread::yield();
+      --running;
+      done.count_down();
+    });
+  }
+  done.wait();
 }
 
 TEST(WorkQueueTest, OnAComputeThreadAGuestIsNone) {

@@ -193,8 +193,12 @@ absl::Status StepExecution::TakeStatus() {
 
 void StepExecution::BeforeCall() {
   current_runner_->step->RestBeforeLongWork();
-  if (++current_runner_->calls % ReadyQueue::kTurn == 0) LeaveStack();
+  if (++current_runner_->calls % ReadyQueue::kTurn != 0) return;
+  LeaveStack();
+  current_runner_->step->LetOthersRun();
 }
+
+void StepExecution::LetOthersRun() { args_.context->device->work_queue()->compute_pool().LetOthersRun(); }
 
 void StepExecution::LeaveStack() {
   for (Runner* runner = current_runner_; runner != nullptr; runner = runner->outer) runner->step->LeaveAll(*runner);
@@ -218,6 +222,7 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
     RestBeforeLongWork();
     DeliverOthers(runner);
   }
+  if (others_turn) LetOthersRun();
   if (!takes_costly) {
     if (!queue.has_cheap()) return false;
     *ready = queue.TakeCheap();

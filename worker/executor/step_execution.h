@@ -173,10 +173,12 @@ class StepExecution {
   void Work(Runner& runner);
   // Polls briefly for running kernels. False if `runner` has no more work.
   bool AwaitKernels(Runner& runner);
+  // Lets the tasks of the work queue run that this thread, one of its, holds up.
+  void LetOthersRun();
   // Lets other threads poll: AwaitKernels has kept this thread's turn.
   void RestBeforeLongWork();
   // The same before a call of any length on top of this thread's runner. A kernel that calls indefinitely (While) holds
-  // up its runners' other work: after some calls that work goes to other threads.
+  // up its runners' other work, and its thread: after some calls both go to others.
   static void BeforeCall();
   // Gives away all work of this thread's runners, whose kernels are on its stack.
   static void LeaveStack();
