@@ -169,6 +169,27 @@ TEST_P(FairnessTest, AStepThatWaitsForTheThreadOfAnEndlessLoopGoesOn) {
   EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
 }
 
+// The thread that completes the loop's wait must return to its caller.
+TEST_P(FairnessTest, AStepThatStartsAnEndlessLoopOfAnotherEnds) {
+  TestGraph lower, loop, ask, set;
+  Assign(lower, Flag(lower), Value(lower, 0));
+  ASSERT_THAT(h_.Run(lower.Take()).status(), IsOk());
+  const Out begun = Dequeue(loop, "loops");
+  const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+  loop.Ret(0, LoopUntil(loop, flag), DT_INT32);
+  WaitingStep looping(h_, loop.Take());
+  Enqueue(ask, "loops", Value(ask, 1));
+  if (GetParam()) {
+    ASSERT_THAT(h_.Run(ask.Take()).status(), IsOk());
+  } else {
+    ASSERT_THAT(WaitingStep(h_, ask.Take()).Wait(), IsOk());
+  }
+  Assign(set, Flag(set), Value(set, 1));
+  ASSERT_THAT(h_.Run(set.Take()).status(), IsOk());
+  ASSERT_THAT(looping.Wait(), IsOk());
+  EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
+}
+
 // LoopUntil as functions of (i, flag).
 constexpr char kLoopFunctions[] = R"(
   function {

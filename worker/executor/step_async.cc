@@ -100,6 +100,15 @@ void StepExecution::DeliverOthers(Runner& runner) {
   for (AsyncCall* call : std::exchange(runner.completed, {})) call->step->Deliver(call);
 }
 
+void StepExecution::DeliverUnawaited(std::vector<AsyncCall*>* calls) {
+  if (awaited_ == nullptr) return;
+  std::erase_if(*calls, [](AsyncCall* call) {
+    if (call->step->args_.context->cancellation == awaited_) return false;
+    call->step->Deliver(call);
+    return true;
+  });
+}
+
 void StepExecution::TakeCompletions(Runner& runner) {
   std::vector<AsyncCall*>& completed = runner.completed;
   for (size_t i = 0; i < completed.size();) {

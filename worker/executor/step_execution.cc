@@ -10,6 +10,20 @@
 namespace weir {
 
 thread_local StepExecution::Runner* StepExecution::current_runner_ = nullptr;
+thread_local const CancellationManager* StepExecution::awaited_ = nullptr;
+
+// For the caller of the outermost plan on this thread.
+class StepExecution::CallerWaits {
+ public:
+  explicit CallerWaits(const StepArgs& args) : before_(awaited_) {
+    if (current_runner_ == nullptr) awaited_ = args.context->cancellation;
+  }
+  ~CallerWaits() { awaited_ = before_; }
+  CallerWaits(const CallerWaits&) = delete;
+
+ private:
+  const CancellationManager* const before_;
+};
 
 StepExecution::StepExecution(const Plan& plan, NodeCosts& costs)
     : plan_(plan), costs_(costs), result_is_set_(plan.results.size()) {}
@@ -41,6 +55,7 @@ absl::Status StepExecution::RunSync(const StepArgs& args) {
   Start(args);
   Runner first{this};
   Begin(first.queue);
+  const CallerWaits waits(args);
   ComputeGuest guest(*args.context->device->work_queue(), this);
   RunLoop(std::move(first));
   // The wait may depend on nodes that this thread's kernels hold up.
@@ -64,6 +79,7 @@ void StepExecution::RunAsync(const StepArgs& args, bool on_caller, std::function
   auto first = std::make_unique<Runner>(Runner{this});
   Begin(first->queue);
   if (on_caller) {
+    const CallerWaits waits(args);
     ComputeGuest guest(*args.context->device->work_queue(), nullptr);
     return RunLoop(std::move(*first));
   }
@@ -112,7 +128,7 @@ void StepExecution::RunLoop(Runner runner) {
     current_runner_->completed.insert(current_runner_->completed.end(), others.begin(), others.end());
     return;
   }
-  while (!others.empty()) {
+  for (DeliverUnawaited(&others); !others.empty(); DeliverUnawaited(&others)) {
     // All waiting completions go with the next runner; if it does not end, it passes them on.
     Runner next = ResumedBy(others.back());
     next.completed = std::move(others);

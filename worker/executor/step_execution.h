@@ -53,7 +53,8 @@ struct StepArgs {
 // A runner keeps the nodes that it makes ready and gives surplus costly nodes to the work queue. If an async kernel
 // completes inline, its successors run on the launching thread. Otherwise they run on, in this order:
 // - the launching thread, if it is polling for messages (StepArgs::poller);
-// - the completing thread, if it is another step's runner, once it has no other work;
+// - the completing thread, if it is another step's runner, once it has no other work; unless its caller waits for that
+//   other step, which the end of this one must not hold up;
 // - the caller of RunSync, if it waits;
 // - the completing thread, if it may compute afterwards (BusyPoller::RunSoon);
 // - the work queue.
@@ -166,6 +167,7 @@ class StepExecution {
   // Runs `runner`, which holds a place among its step's runners, then the completions of other steps that arrived on
   // this thread.
   static void RunLoop(Runner runner);
+  class CallerWaits;
   // A new runner for a completed kernel.
   static Runner ResumedBy(AsyncCall* call);
   // Blocks. False if the step is done.
@@ -202,10 +204,14 @@ class StepExecution {
   static void Completed(AsyncCall* call);
   void Deliver(AsyncCall* call);
   static void DeliverOthers(Runner& runner);
+  // On a thread whose caller waits for a step, removes the completions of others, which may go on indefinitely.
+  static void DeliverUnawaited(std::vector<AsyncCall*>* calls);
   void FinishAsync(AsyncCall* call, ReadyQueue& queue);
 
   // The runner on top of this thread's stack, which gets the completions that its kernels cause.
   static thread_local Runner* current_runner_;
+  // The step that this thread's caller waits for, by its cancellation, which all of its plans share; may be null.
+  static thread_local const CancellationManager* awaited_;
 
   StepContext waiting_context_;  // of kernels that wait for other steps, in a step with a commit (StepCommit::waits)
   std::atomic<int> runners_{0};
