@@ -480,7 +480,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
     step.is_ending = &is_ending_;
   }
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
-    step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader());
+    step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader(), step.deadline);
   }
   if (step.collectives != nullptr || step.graph->has_remote_receives()) step.poller = options_.poller;
   return step;

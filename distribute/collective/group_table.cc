@@ -261,8 +261,8 @@ void GroupTable::GiveUp(int32_t key, int64_t waiter, const std::optional<absl::S
     const auto it = group->second.waiters.find(waiter);
     if (it == group->second.waiters.end()) return;
     reason = cancelled ? *cancelled
-                       : errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
-                                                  Missing(group->second));
+                       : errors::DeadlineExceeded("Collective has timed out waiting for other workers. Of group ", key,
+                                                  ", ", Missing(group->second));
     gone = std::move(it->second);
     group->second.waiters.erase(it);
     const bool still_waits = absl::c_any_of(

@@ -57,8 +57,9 @@ absl::Status InstanceTable::TooLate(const Instance& instance) {
   for (const auto& [device, waiter] : instance.waiters) devices.push_back(device);
   std::sort(devices.begin(), devices.end());
   return errors::DeadlineExceeded("Collective has timed out waiting for other workers. ", devices.size(), " of ",
-                                  instance.size, " members have declared instance ", instance.first.instance_key(),
-                                  ": ", absl::StrJoin(devices, ", "));
+                                  instance.size, " members of group ", instance.first.group_key(),
+                                  " have declared instance ", instance.first.instance_key(), ": ",
+                                  absl::StrJoin(devices, ", "));
 }
 
 InstanceTable::InstanceAnswer InstanceTable::Take(const Key& key, absl::Status status) {

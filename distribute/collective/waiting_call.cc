@@ -1,12 +1,6 @@
 #include "distribute/collective/waiting_call.h"
 
 namespace weir {
-namespace {
-
-// A caller gets its answer this long before its deadline.
-constexpr absl::Duration kAnswerTime = absl::Milliseconds(500);
-
-}  // namespace
 
 absl::Status WaitingCall::Watch(const CallOptions& options, TimerQueue* timers, const GiveUp& give_up) {
   if (CancellationManager* const cancellation = options.cancellation; cancellation != nullptr) {
@@ -16,7 +10,7 @@ absl::Status WaitingCall::Watch(const CallOptions& options, TimerQueue* timers, 
   }
   if (timers != nullptr && options.deadline != absl::InfiniteFuture()) {
     timers_ = timers;
-    timer_ = timers->Schedule(options.deadline - kAnswerTime, [give_up] { give_up(std::nullopt); });
+    timer_ = timers->Schedule(options.deadline - kWaitingAnswerTime, [give_up] { give_up(std::nullopt); });
   }
   return absl::OkStatus();
 }

@@ -8,11 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/threads/cancellation.h"
 #include "core/threads/timer_queue.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
+
+// A waiting call gets its answer this long before its deadline.
+inline constexpr absl::Duration kWaitingAnswerTime = absl::Milliseconds(500);
 
 // Ends once: with an answer, when its caller cancels it, or shortly before its deadline, so that the caller still
 // learns why. Not thread-safe: the lock of its table guards it.

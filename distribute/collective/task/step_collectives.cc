@@ -1,5 +1,6 @@
 #include "distribute/collective/task/step_collectives.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -11,12 +12,28 @@
 #include "distribute/collective/gpu/gpu_collective.h"
 #include "distribute/collective/scheduled_collective.h"
 #include "distribute/collective/task_communicator.h"
+#include "distribute/collective/waiting_call.h"
+#include "distribute/transport/answer_margin.h"
 
 namespace weir {
 namespace {
 
 // Time for the leader to answer beyond the caller's deadline.
 constexpr absl::Duration kLeaderTime = absl::Seconds(1);
+
+// When an op gives up. The leader, which knows who is missing, answers before the op gives up by itself.
+struct Limits {
+  absl::Time at_leader = absl::InfiniteFuture();  // a deadline for calls
+  absl::Time here = absl::InfiniteFuture();
+};
+
+// `step`: when the step is given up, by those who know nothing of the group.
+Limits LimitsFor(absl::Duration timeout, absl::Time step) {
+  const absl::Time now = MonotonicNow(), end = now + timeout;
+  const absl::Duration margin = AnswerMargin(step - now);
+  return {.at_leader = std::min(end + kLeaderTime, step - 2 * margin + kWaitingAnswerTime),
+          .here = std::min(end + 2 * kLeaderTime, step - margin)};
+}
 
 absl::StatusOr<CollectiveKind> KindOf(CollectiveType type) {
   switch (type) {
@@ -47,7 +64,8 @@ bool SuggestsAnotherGroup(const absl::Status& status) {
 class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_this<Op> {
  public:
   Op(TaskCollectives* task, int64_t step_id, std::string leader, CollectiveParams params, Device* device, Tensor input,
-     Tensor* output, std::shared_ptr<StepExchange> exchange, CancellationManager* caller, DoneCallback done)
+     Tensor* output, std::shared_ptr<StepExchange> exchange, absl::Time step_deadline, CancellationManager* caller,
+     DoneCallback done)
       : task_(task),
         step_id_(step_id),
         leader_(std::move(leader)),
@@ -56,6 +74,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
         input_(std::move(input)),
         output_(output),
         exchange_(std::move(exchange)),
+        step_deadline_(step_deadline),
         caller_(caller),
         done_(std::move(done)) {}
 
@@ -67,11 +86,11 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
       if (token_ == CancellationManager::kInvalidToken) return Finish(caller_->status());
     }
     CallOptions call{.cancellation = &cancellation_};
-    if (params_.timeout < absl::InfiniteDuration() && task_->options().timers != nullptr) {
-      const absl::Time deadline = MonotonicNow() + params_.timeout;
-      call.deadline = deadline + kLeaderTime;
+    const Limits limits = LimitsFor(params_.timeout, step_deadline_);
+    if (limits.here < absl::InfiniteFuture() && task_->options().timers != nullptr) {
+      call.deadline = limits.at_leader;
       MutexLock lock(mu_);
-      timer_ = task_->options().timers->Schedule(deadline + 2 * kLeaderTime, [weak = weak_from_this()] {
+      timer_ = task_->options().timers->Schedule(limits.here, [weak = weak_from_this()] {
         if (auto self = weak.lock()) self->TimeOut();
       });
     }
@@ -225,12 +244,13 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
     }
     if (transport == nullptr) {
       cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out waiting for other workers. ",
-                                                         params_.name, " had no answer from the leader ", leader_));
+                                                         params_.name, " had no answer about group ", params_.group.key,
+                                                         " from the leader ", leader_));
       return;
     }
     cancellation_.StartCancel(errors::DeadlineExceeded("Collective has timed out during execution. ", params_.name,
-                                                       " at ", device_->name(), " waited for ",
-                                                       absl::StrJoin(transport->Awaited(), ", ")));
+                                                       " at ", device_->name(), " waited in group ", params_.group.key,
+                                                       " for ", absl::StrJoin(transport->Awaited(), ", ")));
   }
 
   // For errors before there is a communicator.
@@ -275,6 +295,7 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
   Tensor* const output_;
   std::optional<Tensor> through_host_;  // the result, if a GPU's collective runs on the host
   const std::shared_ptr<StepExchange> exchange_;
+  const absl::Time step_deadline_;
   CancellationManager* const caller_;
   CancellationManager::Token token_ = CancellationManager::kInvalidToken;
   CancellationManager cancellation_;  // not a child of the caller's, which may be destroyed after `done`
@@ -300,21 +321,30 @@ StepCollectives::~StepCollectives() {
   task_->EndStep(step_id_);
 }
 
+void StepCollectives::EndBy(absl::Time deadline) {
+  MutexLock lock(mu_);
+  deadline_ = std::min(deadline_, deadline);
+}
+
+absl::Time StepCollectives::deadline() {
+  MutexLock lock(mu_);
+  return deadline_;
+}
+
 std::string StepCollectives::DebugString() const { return absl::StrCat("Collectives of step ", step_id_); }
 
 void StepCollectives::RunAsync(const CollectiveParams& params, Device* device, const Tensor& input, Tensor* output,
                                CancellationManager* cancellation, DoneCallback done) {
   if (!exchange_.ok()) return done(exchange_.status());
-  auto op = std::make_shared<Op>(task_, step_id_, leader_, params, device, input, output, *exchange_, cancellation,
-                                 std::move(done));
+  auto op = std::make_shared<Op>(task_, step_id_, leader_, params, device, input, output, *exchange_, deadline(),
+                                 cancellation, std::move(done));
   watch_->Add(op);
   op->Start();
 }
 
 void StepCollectives::JoinGroupAsync(const CollectiveGroup& group, const std::string& name, Device* device,
                                      absl::Duration timeout, CancellationManager* cancellation, DoneCallback done) {
-  CallOptions call{.cancellation = cancellation};
-  if (timeout < absl::InfiniteDuration()) call.deadline = MonotonicNow() + timeout + kLeaderTime;
+  const CallOptions call{.deadline = LimitsFor(timeout, deadline()).at_leader, .cancellation = cancellation};
   task_->FindGroup(call, {leader_, group, name, device, step_id_},
                    [done = std::move(done)](const absl::StatusOr<std::shared_ptr<const FormedGroup>>& formed) {
                      done(formed.status());

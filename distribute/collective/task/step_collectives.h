@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
+#include "core/mutex.h"
 #include "core/rendezvous/collective.h"
 #include "distribute/collective/task/step_watch.h"
 #include "distribute/collective/task/task_collectives.h"
@@ -17,6 +19,9 @@ class StepCollectives : public CollectiveExecutor {
   StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader, StepExchanges::Result exchange);
   ~StepCollectives() override;
 
+  // Ops that start later end before this time, and before any that was given earlier.
+  void EndBy(absl::Time deadline);
+
   std::string DebugString() const override;
   void RunAsync(const CollectiveParams& params, Device* device, const Tensor& input, Tensor* output,
                 CancellationManager* cancellation, DoneCallback done) override;
@@ -26,11 +31,15 @@ class StepCollectives : public CollectiveExecutor {
  private:
   class Op;
 
+  absl::Time deadline();
+
   TaskCollectives* const task_;
   const int64_t step_id_;
   const std::string leader_;
   const StepExchanges::Result exchange_;
   const std::shared_ptr<StepWatch> watch_;
+  Mutex mu_;
+  absl::Time deadline_ GUARDED_BY(mu_) = absl::InfiniteFuture();
 };
 
 }  // namespace weir

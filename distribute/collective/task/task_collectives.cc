@@ -60,17 +60,19 @@ TaskCollectives::TaskCollectives(Options options)
       instances_({.groups = &groups_, .timers = options_.timers}),
       exchanges_(&sequences_) {}
 
-std::shared_ptr<CollectiveExecutor> TaskCollectives::NewStep(int64_t step_id, const std::string& leader) {
+std::shared_ptr<CollectiveExecutor> TaskCollectives::NewStep(int64_t step_id, const std::string& leader,
+                                                             absl::Time deadline) {
   StepExchanges::Result exchange = exchanges_.Begin(step_id);
   MutexLock lock(mu_);
-  std::weak_ptr<CollectiveExecutor>& known = steps_[step_id];
-  std::shared_ptr<CollectiveExecutor> executor = known.lock();
+  std::weak_ptr<StepCollectives>& known = steps_[step_id];
+  std::shared_ptr<StepCollectives> executor = known.lock();
   if (executor == nullptr) {
     executor = std::make_shared<StepCollectives>(
         this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader,
         std::move(exchange));
     known = executor;
   }
+  executor->EndBy(deadline);
   return executor;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
 #include "core/mutex.h"
 #include "core/rendezvous/collective.h"
 #include "core/threads/busy_poller.h"
@@ -21,6 +22,8 @@
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
+
+class StepCollectives;
 
 // The task that assigns ranks unless a session names another: the first of jobs chief, master and worker that the
 // cluster has, or else its first task.
@@ -44,8 +47,10 @@ class TaskCollectives {
   explicit TaskCollectives(Options options);
 
   // The collectives of one step, led by `leader` (empty: the cluster's default). Calls for the same step share one
-  // executor while it is referenced; its destruction ends the step here.
-  std::shared_ptr<CollectiveExecutor> NewStep(int64_t step_id, const std::string& leader);
+  // executor while it is referenced; its destruction ends the step here. Shortly before the earliest `deadline` its
+  // ops end with DEADLINE_EXCEEDED, which names the group and the members that are missing.
+  std::shared_ptr<CollectiveExecutor> NewStep(int64_t step_id, const std::string& leader,
+                                              absl::Time deadline = absl::InfiniteFuture());
 
   // Serve other tasks' calls; see worker_service.proto.
   GroupTable& groups() { return groups_; }
@@ -116,7 +121,7 @@ class TaskCollectives {
   GpuMemberTable gpu_members_;
   Mutex mu_;
   bool has_said_ GUARDED_BY(mu_) = false;
-  absl::flat_hash_map<int64_t, std::weak_ptr<CollectiveExecutor>> steps_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, std::weak_ptr<StepCollectives>> steps_ GUARDED_BY(mu_);
   absl::flat_hash_map<GroupId, KnownGroup> known_ GUARDED_BY(mu_);
 };
 
