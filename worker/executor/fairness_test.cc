@@ -2,6 +2,7 @@
 // completed.
 #include <google/protobuf/text_format.h>
 
+#include <deque>
 #include <future>
 
 #include "core/testing.h"
@@ -336,6 +337,34 @@ TEST_F(FunctionFairnessTest, AStepThatAWhileCompletesGoesOn) {
   ASSERT_THAT(setting.Wait(), IsOk());
   ASSERT_THAT(looping.Wait(), IsOk());
   EXPECT_LT(looping.results()[0].scalar<int32_t>(), kEndless);
+}
+
+// More loops than compute threads, each on one; then a step that needs one ends them.
+TEST_F(FunctionFairnessTest, WhilesOnAllComputeThreadsLetOthersRun) {
+  std::deque<WaitingStep> looping;
+  for (int i = 0; i < 6; ++i) {
+    TestGraph loop;
+    const Out begun = Dequeue(loop, "loops");
+    const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+    loop.Ret(0, While(loop, flag, "Next"), DT_INT32);
+    looping.emplace_back(h_, Compile(loop), &*runtime_);
+  }
+  TestGraph set;
+  Assign(set, Flag(set), Dequeue(set, "sets"));
+  WaitingStep setting(h_, set.Take());
+  for (int i = 0; i < 6; ++i) {
+    TestGraph begin;
+    Enqueue(begin, "loops", Value(begin, 1));
+    ASSERT_THAT(h_.Run(begin.Take()).status(), IsOk());
+  }
+  TestGraph ask;
+  Enqueue(ask, "sets", Value(ask, 1));
+  ASSERT_THAT(h_.Run(ask.Take()).status(), IsOk());
+  ASSERT_THAT(setting.Wait(), IsOk());
+  for (WaitingStep& step : looping) {
+    ASSERT_THAT(step.Wait(), IsOk());
+    EXPECT_LT(step.results()[0].scalar<int32_t>(), kEndless);
+  }
 }
 
 }  // namespace
