@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// A placeholder for a scalar, which every run has to feed.
+// A scalar placeholder that every run must feed.
 Output FedScalar(const Scope& scope, const std::string& name, DataType dtype);
 
 }  // namespace weir

@@ -29,7 +29,7 @@ struct SessionOptions {
   bool deterministic = false;
   // An upper bound for every call; RunOptions.timeout_in_ms and config.operation_timeout_in_ms may be shorter.
   absl::Duration call_timeout = absl::Minutes(60);
-  // How long the master may wait for the tasks of its cluster. An address at which nothing listens fails at once.
+  // How long the master may wait for the cluster's tasks. Connecting to an address without a server fails at once.
   absl::Duration connect_timeout = absl::Minutes(2);
 };
 

@@ -4,10 +4,10 @@
 
 namespace weir {
 
-// Whether a step failed because a task was lost or hangs. It may come back.
+// True if a task was lost or hangs; it may return.
 bool IsTaskLoss(const absl::Status& status);
-// Whether a step may have met a task that came back without its variables: reads of them fail with FAILED_PRECONDITION,
-// updates with NOT_FOUND. Programs' own errors look the same.
+// True if a task may have returned without its variables: reads fail with FAILED_PRECONDITION, updates with NOT_FOUND.
+// Program errors can look the same.
 bool MayBeStateLoss(const absl::Status& status);
 
 }  // namespace weir

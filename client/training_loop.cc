@@ -290,8 +290,8 @@ absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_fr
 
 absl::Status TrainingLoop::ReadGlobalStep(Session& session) {
   const absl::StatusOr<std::vector<Tensor>> result = session.Run({read_global_step_});
-  if (absl::IsFailedPrecondition(result.status())) {
-    return errors::Unavailable("The variables were lost again: ", result.status().message());
+  if (absl::IsFailedPrecondition(result.status()) && recovery_.has_value()) {
+    return errors::Unavailable("The variables were lost during the recovery: ", result.status().message());
   }
   RETURN_IF_ERROR(result.status());
   global_step_ = (*result)[0].scalar<int64_t>();

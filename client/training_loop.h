@@ -120,7 +120,7 @@ class TrainingLoop {
   bool shares_variables() const {
     return options_.role == TrainingRole::kChief || options_.role == TrainingRole::kWorker;
   }
-  // A step may fail because of variables that only another loop can restore.
+  // True if a step may fail because of variables that only another loop can restore.
   bool steps_with_others() const {
     return shares_variables() || options_.role == TrainingRole::kReplica || options_.resume.valid();
   }

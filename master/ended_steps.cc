@@ -10,6 +10,7 @@ EndedSteps::~EndedSteps() {
   std::optional<TimerQueue::Token> timer;
   {
     MutexLock lock(mu_);
+    is_ending_ = true;
     timer = timer_;
   }
   if (timer) timers_->Cancel(*timer);
@@ -21,12 +22,16 @@ void EndedSteps::Add(int64_t step_id, std::shared_ptr<const ClientGraph> graph) 
   MutexLock lock(mu_);
   ended_.push_back({step_id, std::move(graph)});
   if (timer_) return;
+  Schedule();
+}
+
+// The timer is known until its callback has ended, so that the destructor can wait for it.
+void EndedSteps::Schedule() {
   timer_ = timers_->Schedule(MonotonicNow() + kGather, [this] {
-    {
-      MutexLock lock(mu_);
-      timer_.reset();
-    }
     Flush();
+    MutexLock lock(mu_);
+    timer_.reset();
+    if (!ended_.empty() && !is_ending_) Schedule();
   });
 }
 

@@ -36,8 +36,11 @@ class EndedSteps {
   };
   static constexpr absl::Duration kGather = absl::Milliseconds(2);
 
+  void Schedule() REQUIRES(mu_);
+
   TimerQueue* const timers_;
   Mutex mu_;
+  bool is_ending_ GUARDED_BY(mu_) = false;
   std::vector<Ended> ended_ GUARDED_BY(mu_);
   std::optional<TimerQueue::Token> timer_ GUARDED_BY(mu_);
 };

@@ -107,8 +107,8 @@ class Worker : public WorkerInterface {
   explicit Worker(Options options);
   // Aborted if there is no such session: the master then opens a new one.
   absl::StatusOr<std::shared_ptr<WorkerSession>> FindSession(const std::string& handle) const;
-  // The open session, and those with this handle that have ended but still have steps: a session that ends meanwhile is
-  // among them. Aborted if there is none.
+  // The open session with this handle and ended ones that still have steps, found under one lock, so that a session
+  // that is ending is never missed. Aborted if there is none.
   absl::StatusOr<std::vector<std::shared_ptr<WorkerSession>>> FindSessions(const std::string& handle) const;
   absl::StatusOr<std::shared_ptr<WorkerSession>> NewSession(
       const tensorflow::CreateWorkerSessionRequest& request) const;

@@ -104,12 +104,30 @@ void WorkerStep::JoinCommit(const CommitRole& role) {
 }
 
 void WorkerStep::Cancel(const absl::Status& reason) {
+  is_given_up_ = true;
   commit_ != nullptr ? commit_->Cancel(reason) : cancellation_.StartCancel(reason);
 }
 
 WorkerStep::Unit& WorkerStep::NewUnit() {
   MutexLock lock(units_mu_);
   return units_.emplace_back();
+}
+
+void WorkerStep::GoOnWithoutFailedNodes() {
+  const std::shared_ptr<Rendezvous> with_peers = options_.rendezvous;
+  std::shared_ptr<OwnTransfers> own;
+  if (options_.units->size() > 1) {
+    own = std::make_shared<OwnTransfers>(options_.units->front().device->parsed_name().TaskName(), with_peers);
+    options_.rendezvous = own;
+  }
+  skipped_ = [this, own, with_peers](const Node& node, const absl::Status& status) {
+    for (const std::string& edge : own != nullptr ? SendsAfter(node) : std::vector<std::string>()) {
+      own->WillNotSend(edge, MarkDerived(status));
+    }
+    // Other tasks may wait for what this node would have sent, and this one for them. The master, if it has given up
+    // the step, has told them.
+    if (!is_given_up_) with_peers->StartAbort(status);
+  };
 }
 
 absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
@@ -120,14 +138,7 @@ absl::Status WorkerStep::Prepare(const std::vector<Tensor>& feeds) {
       return errors::Unimplemented("Task ", options_.task, " takes part in no commit of steps: it runs without peers");
     }
     JoinCommit(*role);
-    if (options_.units->size() > 1 && options_.rendezvous != nullptr) {
-      const std::string task = options_.units->front().device->parsed_name().TaskName();
-      const auto transfers = std::make_shared<OwnTransfers>(task, std::move(options_.rendezvous));
-      options_.rendezvous = transfers;
-      skipped_ = [transfers = transfers.get()](const Node& node, const absl::Status& status) {
-        for (const std::string& edge : SendsAfter(node)) transfers->WillNotSend(edge, MarkDerived(status));
-      };
-    }
+    if (options_.rendezvous != nullptr) GoOnWithoutFailedNodes();
   }
   for (const GraphUnit& planned : *options_.units) {
     Unit& unit = NewUnit();

@@ -102,6 +102,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   void TimeOut();
   absl::Status Prepare(const std::vector<Tensor>& feeds);
   void JoinCommit(const CommitRole& role);
+  // Nodes that need one that failed end, on this task and on others, while the updates of the committed step go on.
+  void GoOnWithoutFailedNodes();
   // The unit's nodes have run; work that they enqueued on a GPU may be pending.
   void UnitRan(const GraphUnit& unit, const absl::Status& status);
   void UnitDone(const absl::Status& status);
@@ -114,7 +116,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
   CancellationManager::Token caller_token_ = CancellationManager::kInvalidToken;
   std::optional<CancellationManager> waits_;                       // StepCommit::waits; nullopt: the step has no commit
   std::shared_ptr<StepParticipation> commit_;                      // null: the step has no commit
-  std::function<void(const Node&, const absl::Status&)> skipped_;  // StepArgs; null: there is one unit, or no commit
+  std::function<void(const Node&, const absl::Status&)> skipped_;  // StepArgs; null: the step has no commit
+  std::atomic<bool> is_given_up_{false};
   Mutex units_mu_;  // adding and removing units; the step's own threads need no lock to use one
   std::deque<Unit> units_;
   DoneCallback done_;

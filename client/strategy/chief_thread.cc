@@ -9,6 +9,8 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+// Until another loop has restored variables that were lost; a program error lasts longer.
+constexpr absl::Duration kLongestStateLoss = absl::Minutes(10);
 
 }  // namespace
 
@@ -18,13 +20,16 @@ ChiefThread::ChiefThread(Session* session, std::vector<Operation> steps)
 ChiefThread::~ChiefThread() { Stop().IgnoreError(); }
 
 void ChiefThread::Run(const std::vector<Operation>& steps) {
+  absl::Time last_good = MonotonicNow();
   for (size_t next = 0;;) {
     status_ = session_->RunTargets({steps[next]});
+    if (status_.ok() || IsTaskLoss(status_)) last_good = MonotonicNow();
     if (status_.ok()) {
       next = (next + 1) % steps.size();
       continue;
     }
-    if (!IsTaskLoss(status_) && !MayBeStateLoss(status_)) {
+    const bool may_recover = MayBeStateLoss(status_) && MonotonicNow() - last_good < kLongestStateLoss;
+    if (!IsTaskLoss(status_) && !may_recover) {
       session_->Close().IgnoreError();  // otherwise the workers' steps would wait for this one's indefinitely
       return;
     }

@@ -30,8 +30,8 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
     const weir::Scope scope = Scope().WithDevice(replica_devices()[0]).SubScope("resume");
     if (!scope.ok()) return {};
     const int first_node = scope.graph()->num_node_ids();
-    // A worker that is still in a step waits for the others no longer, and joins them here. Only then are variables
-    // sent, all in one step.
+    // Workers that are still in a step stop waiting and join here. Variables are sent only after all have joined, in
+    // the same step.
     std::vector<Operation> met, assigned;
     const OutputList ones(num_local(), scope.Constant(1.0F));
     for (const Output& sum : collectives_.AllReduce(OnEvery("resume"), ReduceOp::kSum, ones)) {

@@ -55,22 +55,30 @@ absl::StatusOr<std::vector<std::string>> IndexedCheckpoints(FileSystem* file_sys
   return prefixes;
 }
 
-int64_t GenerationOf(FileSystem* file_system, const std::string& prefix) {
-  const auto manifest = ReadManifest(file_system, prefix);
-  return manifest.ok() ? manifest->generation() : 0;
+// Of two checkpoints of one series: whether `prefix` has the larger step.
+bool IsLaterInSeries(const std::string& prefix, const std::string& than) {
+  const auto split = SplitCheckpointStep(prefix), other = SplitCheckpointStep(than);
+  return split && other && split->first == other->first && split->second > other->second;
 }
 
-// Whether the checkpoint was made after the list was last written: its writer was killed before it listed it. One that
-// somebody took off the list is older than the list.
-bool IsNewerThanList(FileSystem* file_system, const std::string& dir, const CheckpointState& state,
-                     const std::string& prefix) {
+// True if the index was written after the list. Checkpoints that were removed from the list are older than it.
+bool IsNewerThanList(FileSystem* file_system, const std::string& dir, const std::string& prefix) {
   const auto list = file_system->Stat(JoinPath(dir, kCheckpointStateFile));
   const auto index = file_system->Stat(BundleIndexPath(prefix));
-  return list.ok() && index.ok() && index->mtime_nanos >= list->mtime_nanos && !state.latest.empty() &&
-         GenerationOf(file_system, prefix) > GenerationOf(file_system, state.latest);
+  return list.ok() && index.ok() && index->mtime_nanos >= list->mtime_nanos;
 }
 
-// Checkpoints that are newer than the list, then those on it, the latest first, then others in the directory. A damaged
+// True if the checkpoint follows the latest one, but its writer was killed before it listed it. A copy of another
+// checkpoint under such a name has no larger generation, or was written under no lease.
+bool AwaitsItsListing(FileSystem* file_system, const std::string& dir, const std::string& latest,
+                      const std::string& prefix) {
+  if (!IsLaterInSeries(prefix, latest) || !IsNewerThanList(file_system, dir, prefix)) return false;
+  const auto manifest = ReadManifest(file_system, prefix), known = ReadManifest(file_system, latest);
+  if (!manifest.ok()) return false;
+  return !known.ok() || (manifest->generation() > known->generation() && manifest->token() >= known->token());
+}
+
+// Checkpoints that await their listing, then those on it, the latest first, then others in the directory. A damaged
 // list counts as none.
 absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, const std::string& dir) {
   std::vector<std::string> prefixes;
@@ -81,7 +89,7 @@ absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, con
   if (auto state = ReadCheckpointState(file_system, dir); state.ok()) {
     for (const std::string& prefix : indexed) {
       const bool is_listed = std::find(state->all.begin(), state->all.end(), prefix) != state->all.end();
-      if (!is_listed && IsNewerThanList(file_system, dir, *state, prefix)) add(prefix);
+      if (!is_listed && AwaitsItsListing(file_system, dir, state->latest, prefix)) add(prefix);
     }
     if (!state->latest.empty()) add(state->latest);
     std::for_each(state->all.rbegin(), state->all.rend(), add);
@@ -96,14 +104,12 @@ absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, con
 // writer was killed before it listed them.
 absl::StatusOr<std::vector<std::string>> Unlisted(FileSystem* file_system, const std::string& dir,
                                                   const std::string& prefix, const std::string& latest) {
-  const auto newest = SplitCheckpointStep(prefix), listed = SplitCheckpointStep(latest);
-  if (!newest || !listed || newest->first != listed->first) return std::vector<std::string>();
+  if (!IsLaterInSeries(prefix, latest)) return std::vector<std::string>();
   std::map<int64_t, std::string> found;
   ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
   for (const std::string& candidate : indexed) {
-    const auto split = SplitCheckpointStep(candidate);
-    if (!split || split->first != newest->first) continue;
-    if (split->second > listed->second && split->second < newest->second) found[split->second] = candidate;
+    if (!IsLaterInSeries(candidate, latest) || !IsLaterInSeries(prefix, candidate)) continue;
+    if (IsNewerThanList(file_system, dir, candidate)) found[SplitCheckpointStep(candidate)->second] = candidate;
   }
   std::vector<std::string> prefixes;
   for (auto& [step, candidate] : found) prefixes.push_back(std::move(candidate));

@@ -41,9 +41,9 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
 
 // The newest complete checkpoint of `dir`: its index is readable, its data files are as long as the index requires, and
 // its manifest, if it has one, agrees.
-// Tries one that was published after the state file was last written, whose writer was killed in between; then those in
-// the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what is wrong with
-// those that exist.
+// Tries the next one of the series if it was published after the state file was last written (its writer was killed),
+// then those in the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what
+// is wrong with those that exist.
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir);
 // All complete checkpoints of `dir`, in that order; none in an empty directory. DataLoss if there are checkpoints, but
 // none is complete.

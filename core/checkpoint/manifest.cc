@@ -16,11 +16,15 @@ namespace {
 
 constexpr char kManifest[] = ".manifest", kIndex[] = ".index";
 constexpr uint64_t kPiece = 1 << 20;
-constexpr uint64_t kMaxManifestSize = 16 << 20;
 
 uint32_t SumOf(CheckpointManifest manifest) {
   manifest.clear_manifest_crc32c();
   return crc32c::Value(manifest.SerializeAsString());
+}
+
+absl::Status CheckOwnSum(const CheckpointManifest& manifest, const std::string& path) {
+  if (!manifest.has_manifest_crc32c() || manifest.manifest_crc32c() == SumOf(manifest)) return absl::OkStatus();
+  return errors::DataLoss(path, ": its checksum does not match; the file is damaged");
 }
 
 // Extends `crc` by a part of a file.
@@ -98,7 +102,7 @@ absl::Status CheckSum(FileSystem* files, const std::string& prefix, const Checkp
   return Differs(prefix, path, absl::StrFormat("its checksum is %08x instead of %08x", found.crc32c(), file.crc32c()));
 }
 
-// One more than the newest checkpoint's. Of the listed ones, only the latest is read if it has a manifest.
+// One more than the newest generation. Of the listed checkpoints only the latest is read, if it has a manifest.
 absl::StatusOr<int64_t> NextGeneration(FileSystem* files, const std::string& dir) {
   int64_t newest = 0;
   std::set<std::string> older;
@@ -129,16 +133,15 @@ absl::StatusOr<std::string> PrintManifest(CheckpointManifest manifest) {
 absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& text, const std::string& path) {
   CheckpointManifest manifest;
   RETURN_IF_ERROR(ParseTextRecord(text, path, &manifest));
-  if (manifest.has_manifest_crc32c() && manifest.manifest_crc32c() != SumOf(manifest)) {
-    return errors::DataLoss(path, ": its checksum is not that of its content; it is damaged");
-  }
+  RETURN_IF_ERROR(CheckOwnSum(manifest, path));
   return manifest;
 }
 
 absl::StatusOr<CheckpointManifest> ReadManifest(FileSystem* files, const std::string& prefix) {
-  const std::string path = ManifestPath(prefix);
-  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path, kMaxManifestSize));
-  return ParseManifest(text, path);
+  CheckpointManifest manifest;
+  RETURN_IF_ERROR(ReadTextRecord(files, ManifestPath(prefix), &manifest));
+  RETURN_IF_ERROR(CheckOwnSum(manifest, ManifestPath(prefix)));
+  return manifest;
 }
 
 absl::Status CheckManifest(FileSystem* files, const std::string& prefix) {

@@ -12,7 +12,7 @@ namespace weir {
 
 std::string ManifestPath(absl::string_view prefix);
 
-// The text of a manifest's file, which has a checksum of itself.
+// Prints the manifest with its own checksum.
 absl::StatusOr<std::string> PrintManifest(CheckpointManifest manifest);
 // DataLoss, naming `path`, if the text is damaged.
 absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& text, const std::string& path);

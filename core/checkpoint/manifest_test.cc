@@ -111,16 +111,27 @@ TEST_F(ManifestTest, EveryFlippedBitOfItsTextIsFoundOrMeansTheSame) {
   EXPECT_GT(found, 7 * text.size());
 }
 
-// Its writer was killed between the two.
+// The writer was killed before it listed the checkpoint.
 TEST_F(ManifestTest, ACheckpointThatWasPublishedButNotListedIsTheLatest) {
   Make("d/m-1", 1);
   Stage("tmp/merged", 2);
-  ASSERT_THAT(PublishCheckpoint(fs_.get(), "tmp/merged", "d/m-2", {}), IsOk());
+  CheckpointManifest manifest;
+  manifest.set_token(3);
+  ASSERT_THAT(PublishCheckpoint(fs_.get(), "tmp/merged", "d/m-2", manifest), IsOk());
   EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/m-2");
   EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), ElementsAre("d/m-2", "d/m-1"));
   Make("d/m-3", 3);
   EXPECT_EQ(ReadManifest(fs_.get(), "d/m-3")->generation(), 3);
   EXPECT_THAT(ReadCheckpointState(fs_.get(), "d")->all, ElementsAre("d/m-1", "d/m-2", "d/m-3"));
+}
+
+TEST_F(ManifestTest, ACheckpointOfAnotherNameIsNotTheLatest) {
+  Make("d/m-1", 1);
+  for (const char* name : {"d/best", "d/export-9"}) {
+    Stage("tmp/merged", 2);
+    ASSERT_THAT(PublishCheckpoint(fs_.get(), "tmp/merged", name, {}), IsOk());
+  }
+  EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/m-1");
 }
 
 TEST_F(ManifestTest, ACheckpointThatSomebodyTookOffTheListIsNotTheLatest) {
@@ -129,6 +140,8 @@ TEST_F(ManifestTest, ACheckpointThatSomebodyTookOffTheListIsNotTheLatest) {
   ASSERT_THAT(WriteCheckpointState(fs_.get(), "d", {.latest = "d/m-1", .all = {"d/m-1"}}), IsOk());
   EXPECT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/m-1");
   EXPECT_THAT(*CompleteCheckpoints(fs_.get(), "d"), ElementsAre("d/m-1", "d/m-2"));
+  Make("d/m-3", 3);
+  EXPECT_THAT(ReadCheckpointState(fs_.get(), "d")->all, ElementsAre("d/m-1", "d/m-3"));
 }
 
 TEST_F(ManifestTest, ACheckpointOfTwoGenerationsIsSkipped) {

@@ -24,9 +24,9 @@ class StepCommit {
   // Elsewhere: waits for the decision, which the coordinator sends under `key`. `done` gets OK if the updates take
   // effect, otherwise the reason why they do not. It runs exactly once, with no lock held.
   virtual void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) = 0;
-  // A node of the step failed on this task. True if its updates are committed: they go on, and what waits for other
-  // steps ends with this reason. False if the step has to end.
-  virtual bool GoOnAfter(const absl::Status& failure) = 0;
+  // Called when a node fails. If the updates are committed, cancels the step's waits for other steps with this reason
+  // and returns true: the step continues without the node. Otherwise returns false: the step must end.
+  virtual bool EndWaitsIfCommitted(const absl::Status& failure) = 0;
   // Fires with the step's cancellation, and alone if the step is given up once it is committed: its updates then go on,
   // but waits for other steps end. For kernels that wait; lives as long as they run.
   virtual CancellationManager* waits() = 0;

@@ -35,7 +35,7 @@ struct CollectiveGroup {
   int32_t rank = -1;  // -1: by the order of the devices
 };
 
-// Of a collective's node, bool: see CollectiveParams::begins_anew. TensorFlow's runtime ignores it.
+// A bool attribute of collective nodes; see CollectiveParams::begins_anew. TensorFlow ignores it.
 inline constexpr char kBeginsAnewAttr[] = "_weir_begins_anew";
 
 // The op of one member.
@@ -49,8 +49,8 @@ struct CollectiveParams {
   bool is_mean = false;    // divides the reduced value by the group's size
   bool is_source = false;  // this member is the broadcast source
   WireOptions wire;        // the same on all members
-  // The member has left all earlier steps of the group: members that still wait in one get ABORTED within two seconds.
-  // The op waits until all members begin anew. No effect in steps that other masters do not share.
+  // Forms the group anew: members that still wait in an earlier step get ABORTED within two seconds. No effect unless
+  // several masters share the step.
   bool begins_anew = false;
   absl::Duration timeout = absl::InfiniteDuration();
 };

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 constexpr microseconds kAlone{30};
 constexpr microseconds kBesideOthers{1000};
 constexpr int kPausesPerClockRead = 16;
-// Far longer than almost all tasks, far shorter than anyone's patience.
+// Much longer than almost every task, yet too short for a user to notice.
 constexpr std::chrono::milliseconds kStall{20};
 
 constexpr char kAnyoneTag = 0;
@@ -93,7 +93,7 @@ void ComputePool::Schedule(Task task, Owner owner) {
 }
 
 void ComputePool::LetOthersRun() {
-  if (queued_.load(std::memory_order_relaxed) == 0 || !InThread() || current_->is_aside) return;
+  if (queued_.load(std::memory_order_relaxed) == 0 || !InThread() || current_->is_stalled) return;
   Worker& self = *current_;
   const int64_t taken = taken_.load(std::memory_order_relaxed);
   const auto now = steady_clock::now();
@@ -102,9 +102,9 @@ void ComputePool::LetOthersRun() {
   Worker* summoned = nullptr;
   {
     MutexLock lock(mu_);
-    if (stopping_ || aside_ == kMaxAside) return;
-    self.is_aside = true;
-    ++aside_;
+    if (stopping_ || num_stalled_ == kMaxExtraThreads) return;
+    self.is_stalled = true;
+    ++num_stalled_;
     summoned = ThreadToWake();
   }
   if (summoned != nullptr) summoned->wake.notify_one();
@@ -148,7 +148,7 @@ ComputePool::Worker* ComputePool::ThreadToWake() {
     worker->AvoidCpu(sched_getcpu());
     return worker;
   }
-  if (static_cast<int>(workers_.size()) < num_threads_ + aside_) StartThread();
+  if (static_cast<int>(workers_.size()) < num_threads_ + num_stalled_) StartThread();
   return nullptr;
 }
 
@@ -180,10 +180,10 @@ void ComputePool::Run(Worker& self) {
     computing_.fetch_sub(1, std::memory_order_relaxed);
     warm = true;
     self.stalled_since.reset();
-    if (!self.is_aside) continue;
+    if (!self.is_stalled) continue;
     MutexLock lock(mu_);
-    self.is_aside = false;
-    --aside_;
+    self.is_stalled = false;
+    --num_stalled_;
   }
 }
 

@@ -28,8 +28,9 @@ namespace weir {
 //   idle and would otherwise let it wait for milliseconds.
 // - A guest is an outside thread that computes in place of one of the pool's threads, so that no more threads compute
 //   than there are processors. One pool thread may always run.
-// - Tasks that go on indefinitely keep their threads. Once they keep others waiting (LetOthersRun), the pool grows by a
-//   thread for each of them, at most kMaxAside.
+// - A task that runs indefinitely keeps its thread. While such tasks block queued ones (LetOthersRun), the pool runs
+// one
+//   extra thread for each, at most kMaxExtraThreads.
 class ComputePool {
  public:
   using Task = absl::AnyInvocable<void()>;
@@ -48,8 +49,8 @@ class ComputePool {
   int num_threads() const { return num_threads_; }
   bool InThread() const;
 
-  // To be called now and then by a task that may go on indefinitely; has no effect on other threads than the pool's. If
-  // tasks wait and none was taken for a while, another thread runs beside this one until this one's task ends.
+  // To be called regularly by tasks that may run indefinitely. If tasks are queued and none has started for 20 ms, one
+  // more thread runs until the caller's task ends. Does nothing on other threads than the pool's.
   void LetOthersRun();
 
   void GuestEnters();
@@ -72,8 +73,8 @@ class ComputePool {
     bool summoned = false;
     int cpu = -1;                                // where it fell asleep
     std::optional<cpu_set_t> allowed_on_waking;  // set if AvoidCpu changed its affinity
-    bool is_aside = false;                       // its task lets another thread run in its place
-    // When its task last saw that a task had been taken while others waited, and how many had been taken by then.
+    bool is_stalled = false;                     // its task blocks queued ones: an extra thread runs
+    // When its task first saw queued tasks without progress, and the number of tasks that had been started by then.
     std::optional<std::chrono::steady_clock::time_point> stalled_since;
     int64_t stalled_at = 0;
     std::thread thread;
@@ -84,7 +85,7 @@ class ComputePool {
   void Run(Worker& self);
   // The number of threads that may be awake.
   int Places() const { return std::max(1, num_threads_ - guests_.load()); }
-  int Awake() const REQUIRES(mu_) { return static_cast<int>(workers_.size() - asleep_.size()) - aside_; }
+  int Awake() const REQUIRES(mu_) { return static_cast<int>(workers_.size() - asleep_.size()) - num_stalled_; }
   // Ensures that as many threads as there are tasks and places will poll the queue. The caller wakes the returned
   // thread, if any, after releasing the lock.
   Worker* ThreadToWake() REQUIRES(mu_);
@@ -99,7 +100,7 @@ class ComputePool {
   // Releases mu_, spins briefly, and takes mu_ again.
   void Spin() REQUIRES(mu_);
 
-  static constexpr int kMaxAside = 1024;
+  static constexpr int kMaxExtraThreads = 1024;
 
   static thread_local Worker* current_;  // this thread, if it is one of a pool's
 
@@ -114,7 +115,7 @@ class ComputePool {
   std::deque<Worker> workers_ GUARDED_BY(mu_);
   std::vector<Worker*> asleep_ GUARDED_BY(mu_);  // not including summoned ones
   int coming_ GUARDED_BY(mu_) = 0;               // threads that will poll the queue without being woken
-  int aside_ GUARDED_BY(mu_) = 0;                // threads with is_aside
+  int num_stalled_ GUARDED_BY(mu_) = 0;          // threads with is_stalled
   bool spinning_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
 };

@@ -155,11 +155,11 @@ TEST(WorkQueueTest, WhatWaitedForAGuestToLeaveIsRun) {
 TEST(WorkQueueTest, TasksThatGoOnLetOthersRun) {
   constexpr int kTasks = 5;
   for (const int guests : {0, 2}) {
-    auto queue = NewQueue(2);
     std::atomic<int> begun{0};
     std::atomic<bool> late{false};
-    for (int i = 0; i < guests; ++i) queue->compute_pool().GuestEnters();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    auto queue = NewQueue(2);
+    for (int i = 0; i < guests; ++i) queue->compute_pool().GuestEnters();
     for (int i = 1; i <= kTasks; ++i) {
       queue->Schedule([&, raw = queue.get()] {
         ++begun;
@@ -178,8 +178,9 @@ TEST(WorkQueueTest, TasksThatGoOnLetOthersRun) {
 // Once such tasks have ended, no more threads run than before.
 TEST(WorkQueueTest, ThreadsThatWereAddedRestLater) {
   constexpr int kTasks = 4;
+  std::latch all_begun(kTasks), done(100);
+  std::atomic<int> running{0};
   auto queue = NewQueue(1);
-  std::latch all_begun(kTasks);
   for (int i = 0; i < kTasks; ++i) {
     queue->Schedule([&, raw = queue.get()] {
       all_begun.count_down();
@@ -187,8 +188,6 @@ TEST(WorkQueueTest, ThreadsThatWereAddedRestLater) {
     });
   }
   all_begun.wait();
-  std::atomic<int> running{0};
-  std::latch done(100);
   for (int i = 0; i < 100; ++i) {
     queue->Schedule([&] {
       EXPECT_EQ(++running, 1);

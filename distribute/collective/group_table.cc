@@ -55,7 +55,7 @@ absl::Status GroupTable::CheckRequest(const JoinGroupRequest& joining) const {
   return absl::OkStatus();
 }
 
-// A group that is not here may have been dropped to make room: its members' agreement still holds.
+// An unknown group may have been dropped to make room; its members can still use it.
 absl::Status GroupTable::CheckFormation(const JoinGroupRequest& request) const {
   const int32_t key = request.group().group_key();
   MutexLock lock(mu_);

@@ -30,7 +30,7 @@ class StepSequences {
   bool IsRunning(int64_t step_id) const;
   // True if Take returned it and it ended with an error; of the last thousands.
   bool HasFailed(int64_t step_id) const;
-  // True if it has failed and had to catch up with a peer.
+  // True if it failed after a peer had been found in a later step.
   bool WasOvertaken(int64_t step_id) const;
 
   // This task is the leader: starts the key's count unless it has started.

@@ -28,7 +28,7 @@ namespace {
 
 // Times the ping_timeout.
 constexpr int kSlowAnswers = 20;
-constexpr int kResolutionPauseMillis = 1000;
+constexpr int kResolutionPauseMillis = 1000;  // limits DNS queries while attempts fail
 
 bool IsUnix(const GrpcChannelOptions& options) { return absl::StartsWith(options.address, "unix:"); }
 

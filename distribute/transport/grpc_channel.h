@@ -35,7 +35,7 @@ struct GrpcChannelOptions {
   // (ping_agreement.h); others are detected by their connection or by the calls' deadlines.
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
-  // Between attempts to connect. Short, because a step of a restarted task waits for several channels, one after
+  // Between attempts to connect. Short, because the first step after a restart may wait for several channels in turn.
   // another.
   absl::Duration max_reconnect_backoff = absl::Milliseconds(100);
   // For short calls without a deadline.

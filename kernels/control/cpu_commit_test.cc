@@ -31,7 +31,7 @@ class RecordedCommit : public StepCommit {
     calls.push_back("wait for " + key);
     waiting = std::move(done);
   }
-  bool GoOnAfter(const absl::Status&) override { return false; }
+  bool EndWaitsIfCommitted(const absl::Status&) override { return false; }
   CancellationManager* waits() override { return nullptr; }
 };
 

@@ -377,7 +377,7 @@ class CommittedStep : public StepCommit {
   absl::Status Decide() override { return absl::OkStatus(); }
   absl::Status SetReady() override { return absl::OkStatus(); }
   void AwaitDecision(const std::string&, std::function<void(absl::Status)> done) override { done(absl::OkStatus()); }
-  bool GoOnAfter(const absl::Status&) override { return true; }
+  bool EndWaitsIfCommitted(const absl::Status&) override { return true; }
   CancellationManager* waits() override { return &waits_; }
 
  private:

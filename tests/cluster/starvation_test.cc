@@ -148,7 +148,7 @@ class StarvationTest : public testing::TestWithParam<std::tuple<int, int>> {
   std::unique_ptr<ProcessCluster> cluster_;
 };
 
-TEST_P(StarvationTest, ManyEndlessLoopsHoldUpNobody) {
+TEST_P(StarvationTest, EndlessLoopsDelayNoOtherStep) {
   longest_ = absl::ZeroDuration();
   const Session asking = Open(), answering = Open();
   std::vector<Session> looping;

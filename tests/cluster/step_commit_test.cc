@@ -120,6 +120,23 @@ TEST_F(StepCommitTest, AServerThatIsLostLeavesTheOtherUntouched) {
   EXPECT_EQ((*a)[0].scalar<float>(), 0);
 }
 
+// What waits for the failed update on the other server, and what waits here for that server, ends with it.
+TEST_F(StepCommitTest, AnUpdateThatFailsEndsTheStepEverywhere) {
+  StartCluster();
+  const Scope ps0 = scope_.WithDevice("/job:ps/task:0"), ps1 = scope_.WithDevice("/job:ps/task:1");
+  const Output a = Variable(ps0, "a"), b = Variable(ps1, "b");
+  const Operation fails = ops::AssignAddVariableOp(ps0, Variable(ps0, "nowhere"), 1.0f);
+  const Output from_0 = ops::ReadVariableOp(ps0.WithControlDependencies({fails}), a, DT_FLOAT);
+  const Operation there = ops::AssignAddVariableOp(ps1, b, from_0);
+  const Output from_1 = ops::ReadVariableOp(ps1.WithControlDependencies({there}), b, DT_FLOAT);
+  const Operation back = ops::AssignAddVariableOp(ps0, a, from_1);
+  tensorflow::RunOptions options;
+  options.set_timeout_in_ms(30'000);
+  EXPECT_THAT(session_->Run({}, {}, {back}, options).status(),
+              StatusIs(absl::StatusCode::kNotFound, testing::HasSubstr("nowhere")));
+  EXPECT_EQ(Values(), std::make_pair(0.f, 0.f));
+}
+
 // A step of the worker, which is its master, adds one to `w` there and to `a` and `b` on the parameter server, which
 // decides.
 class OwnTaskTest : public testing::Test {

@@ -147,7 +147,7 @@ TEST_P(RunTest, TheGraphMayGrowBetweenRuns) {
   }
 }
 
-TEST_P(RunTest, StepsOfOldSignaturesGoOnAfterTheGraphGrew) {
+TEST_P(RunTest, StepsOfOldSignaturesEndWaitsIfCommittedTheGraphGrew) {
   const Output x = ops::Placeholder(scope_, DT_INT32), y = ops::Neg(On(1), x);
   ExpectTensorEqual(Run({{x, AsScalar<int32_t>(1)}}, {y})[0], AsScalar<int32_t>(-1));
   const Output z = ops::Square(On(0), y);

@@ -153,7 +153,7 @@ void CommitWorld::CheckServers() {
 std::vector<Violation> CommitWorld::Run() {
   while (violations_.empty() && network_.now() < kLongestRun && network_.RunNext()) {
     ++events_;
-    if (is_given_up_) return {};
+    if (is_given_up_) return std::move(violations_);
     if (std::all_of(clients_.begin(), clients_.end(), [](const auto& client) { return client->is_done(); })) break;
   }
   if (violations_.empty()) CheckEnd();

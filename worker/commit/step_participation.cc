@@ -58,7 +58,7 @@ void StepParticipation::AwaitDecision(const std::string& key, std::function<void
   });
 }
 
-bool StepParticipation::GoOnAfter(const absl::Status& failure) {
+bool StepParticipation::EndWaitsIfCommitted(const absl::Status& failure) {
   {
     MutexLock lock(mu_);
     if (!IsCommitted()) return false;
@@ -68,8 +68,16 @@ bool StepParticipation::GoOnAfter(const absl::Status& failure) {
 }
 
 void StepParticipation::Cancel(const absl::Status& reason) {
-  if (GoOnAfter(reason)) return;
-  if (!decides()) return Interrupted(reason);
+  if (EndWaitsIfCommitted(reason)) return;
+  if (!decides()) {
+    {
+      MutexLock lock(mu_);
+      if (given_up_.ok()) given_up_ = reason;
+    }
+    Interrupted(reason);
+    EndWaitsIfCommitted(reason);  // the decision may have come meanwhile
+    return;
+  }
   {
     MutexLock lock(mu_);
     if (reason_.ok()) reason_ = reason;
@@ -77,7 +85,7 @@ void StepParticipation::Cancel(const absl::Status& reason) {
     if (!has_committed_)
       options_.outcomes->IsCommittedElseAbort(options_.session_handle, options_.step_id).status().IgnoreError();
   }
-  if (!GoOnAfter(reason)) options_.cancel(reason);
+  if (!EndWaitsIfCommitted(reason)) options_.cancel(reason);
 }
 
 void StepParticipation::Interrupted(const absl::Status& reason) {
@@ -97,17 +105,20 @@ void StepParticipation::Act(CommitState::Action action) {
   if (action == CommitState::Action::kNone) return;
   if (action == CommitState::Action::kAsk) return Ask();
   std::function<void(absl::Status)> done;
-  absl::Status reason;
+  absl::Status reason, given_up;
   {
     MutexLock lock(mu_);
     done = std::exchange(done_, nullptr);
     if (action == CommitState::Action::kAbort) {
       if (reason_.ok()) reason_ = errors::Aborted("Step ", options_.step_id, " was aborted by ", options_.coordinator);
       reason = reason_;
+    } else {
+      given_up = given_up_;
     }
   }
   if (!reason.ok()) options_.cancel(reason);
   if (done) done(std::move(reason));
+  if (!given_up.ok()) options_.cancel_waits(given_up);
 }
 
 void StepParticipation::Ask() {

@@ -25,7 +25,7 @@ using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>
 // - Thread-safe. Never blocks. Callbacks run with no lock held.
 // - A task that waits for a decision asks the coordinator every 0.2 to 2 s. If it gets no answer for ten minutes, or
 // the
-//   coordinator no longer knows the outcome, it aborts, with an error in the log. The updates of other steps go on
+//   coordinator no longer knows the outcome, it aborts, with an error in the log. Updates of other steps go on
 //   meanwhile.
 class StepParticipation : public StepCommit, public std::enable_shared_from_this<StepParticipation> {
  public:
@@ -56,7 +56,7 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   absl::Status Decide() override;
   absl::Status SetReady() override;
   void AwaitDecision(const std::string& key, std::function<void(absl::Status)> done) override;
-  bool GoOnAfter(const absl::Status& failure) override;
+  bool EndWaitsIfCommitted(const absl::Status& failure) override;
   CancellationManager* waits() override { return options_.waits; }
 
   // Ends the step with this reason; once it is committed, only its waits for other steps.
@@ -79,6 +79,7 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   bool has_committed_ GUARDED_BY(mu_) = false;  // as the coordinator
   bool awaits_ GUARDED_BY(mu_) = false;         // AwaitDecision was called
   absl::Status reason_ GUARDED_BY(mu_);         // of the first interruption
+  absl::Status given_up_ GUARDED_BY(mu_);       // of the first Cancel, unless this task decides
   std::function<void(absl::Status)> done_ GUARDED_BY(mu_);
   absl::Time gives_up_ GUARDED_BY(mu_) = absl::InfiniteFuture();
   absl::Duration pause_ GUARDED_BY(mu_) = absl::Milliseconds(200);

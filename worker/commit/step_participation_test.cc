@@ -149,7 +149,7 @@ TEST_F(StepParticipationTest, ATaskThatIsNotReadyAbortsWithoutAQuestion) {
 TEST_F(StepParticipationTest, ATaskThatIsReadyFollowsTheCoordinator) {
   for (const bool committed : {true, false}) {
     decided_.reset();
-    cancelled_ = absl::OkStatus();
+    cancelled_ = waits_ended_ = absl::OkStatus();
     Wait()->Cancel(errors::Unavailable("the master has gone"));
     ASSERT_EQ(coordinator_->questions.size(), 1u);
     EXPECT_FALSE(decided_.has_value());
@@ -158,6 +158,7 @@ TEST_F(StepParticipationTest, ATaskThatIsReadyFollowsTheCoordinator) {
     ASSERT_TRUE(decided_.has_value());
     EXPECT_EQ(decided_->ok(), committed);
     EXPECT_EQ(cancelled_.ok(), committed);
+    EXPECT_EQ(waits_ended_.ok(), !committed);
     rendezvous_ = NewLocalRendezvous();
   }
 }
@@ -169,6 +170,7 @@ TEST_F(StepParticipationTest, ALostDecisionIsAskedFor) {
   coordinator_->Answer(true);
   ASSERT_TRUE(decided_.has_value());
   EXPECT_THAT(*decided_, IsOk());
+  EXPECT_THAT(waits_ended_, IsOk());
 }
 
 TEST_F(StepParticipationTest, TheAnswerMayComeBeforeTheKernelWaits) {

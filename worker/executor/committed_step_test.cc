@@ -21,7 +21,7 @@ class Commit : public StepCommit {
   absl::Status Decide() override { return absl::OkStatus(); }
   absl::Status SetReady() override { return absl::OkStatus(); }
   void AwaitDecision(const std::string&, std::function<void(absl::Status)> done) override { done(absl::OkStatus()); }
-  bool GoOnAfter(const absl::Status& failure) override {
+  bool EndWaitsIfCommitted(const absl::Status& failure) override {
     if (is_committed_) waits_.StartCancel(failure);
     HeldKernels::Release();
     return is_committed_;
@@ -77,7 +77,7 @@ std::set<std::string> NodesThatRun(bool is_committed) {
   return observer.names();
 }
 
-TEST(CommittedStepTest, ANodeThatFailsKeepsNoUpdateFromTheRest) {
+TEST(CommittedStepTest, AFailedNodeDoesNotStopOtherUpdates) {
   const std::set<std::string> ran = NodesThatRun(true);
   EXPECT_THAT(ran, Contains("update"));
   EXPECT_THAT(ran, Not(Contains("lost")));

@@ -209,9 +209,8 @@ absl::Status StepExecution::TakeStatus() {
 
 void StepExecution::BeforeCall() {
   current_runner_->step->RestBeforeLongWork();
-  if (++current_runner_->calls % ReadyQueue::kTurn != 0) return;
-  LeaveStack();
   current_runner_->step->LetOthersRun();
+  if (++current_runner_->calls % ReadyQueue::kTurn == 0) LeaveStack();
 }
 
 void StepExecution::LetOthersRun() { args_.context->device->work_queue()->compute_pool().LetOthersRun(); }
@@ -237,8 +236,8 @@ bool StepExecution::Take(Runner& runner, Ready* ready) {
   if (others_turn || takes_costly) {
     RestBeforeLongWork();
     DeliverOthers(runner);
+    LetOthersRun();
   }
-  if (others_turn) LetOthersRun();
   if (!takes_costly) {
     if (!queue.has_cheap()) return false;
     *ready = queue.TakeCheap();

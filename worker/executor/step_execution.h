@@ -53,8 +53,8 @@ struct StepArgs {
 // A runner keeps the nodes that it makes ready and gives surplus costly nodes to the work queue. If an async kernel
 // completes inline, its successors run on the launching thread. Otherwise they run on, in this order:
 // - the launching thread, if it is polling for messages (StepArgs::poller);
-// - the completing thread, if it is another step's runner, once it has no other work; unless its caller waits for that
-//   other step, which the end of this one must not hold up;
+// - the completing thread, if it is another step's runner, once it has no other work, unless its caller waits for that
+//   step, whose end must not be delayed;
 // - the caller of RunSync, if it waits;
 // - the completing thread, if it may compute afterwards (BusyPoller::RunSoon);
 // - the work queue.
@@ -175,12 +175,12 @@ class StepExecution {
   void Work(Runner& runner);
   // Polls briefly for running kernels. False if `runner` has no more work.
   bool AwaitKernels(Runner& runner);
-  // Lets the tasks of the work queue run that this thread, one of its, holds up.
+  // On a compute thread, lets queued tasks run on another one (ComputePool::LetOthersRun).
   void LetOthersRun();
   // Lets other threads poll: AwaitKernels has kept this thread's turn.
   void RestBeforeLongWork();
-  // The same before a call of any length on top of this thread's runner. A kernel that calls indefinitely (While) holds
-  // up its runners' other work, and its thread: after some calls both go to others.
+  // The same before a call of any length on top of this thread's runner. A kernel that calls functions indefinitely
+  // (While) blocks its runners' other work and its thread, so after some calls both are handed over.
   static void BeforeCall();
   // Gives away all work of this thread's runners, whose kernels are on its stack.
   static void LeaveStack();
@@ -189,7 +189,7 @@ class StepExecution {
   void RestBefore(const PlanNode& node, const Ready& ready, absl::Span<const TensorValue> inputs);
   // True if the kernel is worth naming while it runs.
   bool MayLast(const PlanNode& node, const Ready& ready) const;
-  bool GoesOnAfter(const absl::Status& failure) const;
+  bool ContinuesAfter(const absl::Status& failure) const;
   void EndRunner();
   absl::Status TakeStatus();
   bool PutAside(const Ready& ready, uint32_t nanos, Runner& runner);
@@ -204,13 +204,13 @@ class StepExecution {
   static void Completed(AsyncCall* call);
   void Deliver(AsyncCall* call);
   static void DeliverOthers(Runner& runner);
-  // On a thread whose caller waits for a step, removes the completions of others, which may go on indefinitely.
+  // If this thread's caller waits for a step, hands the completions of other steps to other threads.
   static void DeliverUnawaited(std::vector<AsyncCall*>* calls);
   void FinishAsync(AsyncCall* call, ReadyQueue& queue);
 
   // The runner on top of this thread's stack, which gets the completions that its kernels cause.
   static thread_local Runner* current_runner_;
-  // The step that this thread's caller waits for, by its cancellation, which all of its plans share; may be null.
+  // Identifies the step that this thread's caller waits for: the cancellation that all its plans share. May be null.
   static thread_local const CancellationManager* awaited_;
 
   StepContext waiting_context_;  // of kernels that wait for other steps, in a step with a commit (StepCommit::waits)

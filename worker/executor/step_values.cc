@@ -86,7 +86,7 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
     if (status_.ok()) status_ = status;
   }
   failed_.store(true, std::memory_order_release);
-  if (GoesOnAfter(status)) {
+  if (ContinuesAfter(status)) {
     if (args_.skipped != nullptr) (*args_.skipped)(*node.node, status);
     return;
   }
@@ -95,10 +95,10 @@ void StepExecution::Fail(const PlanNode& node, absl::Status status) {
   if (args_.context->cancellation != nullptr) args_.context->cancellation->StartCancel(status);
 }
 
-bool StepExecution::GoesOnAfter(const absl::Status& failure) const {
+bool StepExecution::ContinuesAfter(const absl::Status& failure) const {
   const StepContext& step = *args_.context;
   if (step.commit == nullptr || step.cancellation == nullptr || step.cancellation->IsCancelled()) return false;
-  return step.commit->GoOnAfter(failure);
+  return step.commit->EndWaitsIfCommitted(failure);
 }
 
 bool StepExecution::FailIfCancelled(const PlanNode& node) {

@@ -21,13 +21,13 @@ namespace {
 // Time for the leader to answer beyond the caller's deadline.
 constexpr absl::Duration kLeaderTime = absl::Seconds(1);
 
-// When an op gives up. The leader, which knows who is missing, answers before the op gives up by itself.
+// When an op times out. The leader knows who is missing, so its deadline comes first.
 struct Limits {
   absl::Time at_leader = absl::InfiniteFuture();  // a deadline for calls
   absl::Time here = absl::InfiniteFuture();
 };
 
-// `step`: when the step is given up, by those who know nothing of the group.
+// `step`: the step's deadline, whose error cannot name the group.
 Limits LimitsFor(absl::Duration timeout, absl::Time step) {
   const absl::Time now = MonotonicNow(), end = now + timeout;
   const absl::Duration margin = AnswerMargin(step - now);
@@ -236,7 +236,8 @@ class StepCollectives::Op : public WatchedOp, public std::enable_shared_from_thi
       // The first GPU's rank knows which members are missing, and notifies the others.
       MutexLock lock(mu_);
       if (transport != nullptr && std::exchange(waits_for_first_, false)) {
-        timer_ = task_->options().timers->Schedule(MonotonicNow() + kLeaderTime, [weak = weak_from_this()] {
+        const absl::Time end = std::min(MonotonicNow() + kLeaderTime, step_deadline_);
+        timer_ = task_->options().timers->Schedule(end, [weak = weak_from_this()] {
           if (auto self = weak.lock()) self->TimeOut();
         });
         return;

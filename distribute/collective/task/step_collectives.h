@@ -19,7 +19,7 @@ class StepCollectives : public CollectiveExecutor {
   StepCollectives(TaskCollectives* task, int64_t step_id, std::string leader, StepExchanges::Result exchange);
   ~StepCollectives() override;
 
-  // Ops that start later end before this time, and before any that was given earlier.
+  // Ops that start later end before the earliest deadline given so far.
   void EndBy(absl::Time deadline);
 
   std::string DebugString() const override;

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr absl::Duration kPause = absl::Seconds(1);
+constexpr absl::Duration kPause = absl::Seconds(1), kCheckTimeout = absl::Seconds(5);
 
 }  // namespace
 
@@ -62,13 +62,14 @@ void StepWatch::Check(const WatchedOp& op, const std::shared_ptr<const FormedGro
     MutexLock lock(mu_);
     if (stopped_ || !asked_.insert(group->formation).second) return;
   }
-  task_->CheckGroup({.cancellation = &cancellation_}, {leader_, op.params().group, op.params().name, &op.device()},
-                    *group, [self = shared_from_this(), group](const absl::Status& status) {
+  task_->CheckGroup({.deadline = MonotonicNow() + kCheckTimeout, .cancellation = &cancellation_},
+                    {leader_, op.params().group, op.params().name, &op.device()}, *group,
+                    [self = shared_from_this(), group](const absl::Status& status) {
                       {
                         MutexLock lock(self->mu_);
                         self->asked_.erase(group->formation);
                       }
-                      // If the leader is unreachable, its members' agreement still holds.
+                      // If the leader is unreachable, the members keep their formation.
                       if (absl::IsAborted(status)) self->GivenUp(*group);
                     });
 }

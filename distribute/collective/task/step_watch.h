@@ -34,8 +34,8 @@ class WatchedOp {
 
 // A leader may form a group again, after a restart of a peer, without a member noticing: the peers that the member
 // waits for may themselves wait, at the leader, for it to rejoin. So the formations of long-running ops are checked
-// once a second, and ops of one that was given up end with ABORTED. Their step does not join the group again: others
-// would take it for a member of their own steps. Thread-safe.
+// once a second, and ops of one that was given up end with ABORTED. Their step does not rejoin: peers would mistake
+// it for a member of their own steps. Thread-safe.
 class StepWatch : public std::enable_shared_from_this<StepWatch> {
  public:
   // `task` outlives Stop; without timers nothing is watched.

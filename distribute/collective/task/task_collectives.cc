@@ -63,14 +63,17 @@ TaskCollectives::TaskCollectives(Options options)
 std::shared_ptr<CollectiveExecutor> TaskCollectives::NewStep(int64_t step_id, const std::string& leader,
                                                              absl::Time deadline) {
   StepExchanges::Result exchange = exchanges_.Begin(step_id);
-  MutexLock lock(mu_);
-  std::weak_ptr<StepCollectives>& known = steps_[step_id];
-  std::shared_ptr<StepCollectives> executor = known.lock();
-  if (executor == nullptr) {
-    executor = std::make_shared<StepCollectives>(
-        this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader,
-        std::move(exchange));
-    known = executor;
+  std::shared_ptr<StepCollectives> executor;
+  {
+    MutexLock lock(mu_);
+    std::weak_ptr<StepCollectives>& known = steps_[step_id];
+    executor = known.lock();
+    if (executor == nullptr) {
+      executor = std::make_shared<StepCollectives>(
+          this, step_id, leader.empty() ? DefaultCollectiveLeader(options_.workers->Tasks()) : leader,
+          std::move(exchange));
+      known = executor;
+    }
   }
   executor->EndBy(deadline);
   return executor;
@@ -104,7 +107,7 @@ void TaskCollectives::RecvBuf(const CallOptions& options, const RecvBufArgs& arg
 bool TaskCollectives::IsVoid(const KnownGroup& known, const GroupRequest& request) const {
   const bool is_shared = SharedStepId::IsShared(request.step_id);
   if (is_shared && known.last_step == request.step_id) return false;
-  // After it was overtaken, a step that began anew is tried again to meet a peer that has done so and waits.
+  // A retry after being overtaken keeps the formation: a peer already waits in it.
   if (is_shared && request.begins_anew) return !known.began_anew || !sequences_.WasOvertaken(known.last_step);
   return known.is_void || (known.last_step != 0 && sequences_.HasFailed(known.last_step));
 }

@@ -76,7 +76,7 @@ class TaskCollectives {
   // share failed here, its groups are formed anew: the others' part of the step may have succeeded, and they would wait
   // for this task in steps that it does not run. Their ops end with ABORTED within a second or two.
   void FindGroup(const CallOptions& call, const GroupRequest& request, GroupCallback done);
-  // Asks the leader whether `group` is still what its members agreed on: ABORTED if it is formed anew. Joins nothing.
+  // Asks the leader whether the formation is still current; ABORTED if not. Does not join.
   void CheckGroup(const CallOptions& call, const GroupRequest& request, const FormedGroup& group, DoneCallback done);
   // Call after a failure that may mean that members have changed.
   void ForgetGroup(const std::string& leader, const FormedGroup& group);
@@ -106,7 +106,7 @@ class TaskCollectives {
   std::shared_ptr<GroupCall> NewGroupCall(const GroupRequest& request) const;
   void Send(const CallOptions& options, const std::string& leader, const std::shared_ptr<GroupCall>& call,
             DoneCallback done);
-  // Whether the request must not get the known group, which is then void.
+  // True if the request must form the known group anew.
   bool IsVoid(const KnownGroup& known, const GroupRequest& request) const REQUIRES(mu_);
   // nullptr: unknown or void, and `void_formation` is the void one.
   std::shared_ptr<const FormedGroup> FindKnown(const GroupRequest& request, uint64_t* void_formation);
