@@ -36,7 +36,6 @@ struct GrpcChannelOptions {
   absl::Duration ping_interval = absl::Seconds(4);
   absl::Duration ping_timeout = absl::Seconds(3);
   // Between attempts to connect. Short, because the first step after a restart may wait for several channels in turn.
-  // another.
   absl::Duration max_reconnect_backoff = absl::Milliseconds(100);
   // For short calls without a deadline.
   absl::Duration default_timeout = absl::Seconds(60);
