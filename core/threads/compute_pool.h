@@ -28,8 +28,7 @@ namespace weir {
 //   idle and would otherwise let it wait for milliseconds.
 // - A guest is an outside thread that computes in place of one of the pool's threads, so that no more threads compute
 //   than there are processors. One pool thread may always run.
-// - A task that runs indefinitely keeps its thread. While such tasks block queued ones (LetOthersRun), the pool runs
-// one
+// - A task that runs indefinitely keeps its thread. While such tasks block queued ones (LetOthersRun), the pool runs an
 //   extra thread for each, at most kMaxExtraThreads.
 class ComputePool {
  public:

@@ -120,7 +120,7 @@ TEST_F(StepCommitTest, AServerThatIsLostLeavesTheOtherUntouched) {
   EXPECT_EQ((*a)[0].scalar<float>(), 0);
 }
 
-// What waits for the failed update on the other server, and what waits here for that server, ends with it.
+// The other server waits for a value behind the failed update, and this server for the other's answer.
 TEST_F(StepCommitTest, AnUpdateThatFailsEndsTheStepEverywhere) {
   StartCluster();
   const Scope ps0 = scope_.WithDevice("/job:ps/task:0"), ps1 = scope_.WithDevice("/job:ps/task:1");
