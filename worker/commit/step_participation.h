@@ -23,10 +23,9 @@ using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>
 // everything that would cancel the step through Cancel, which spares a step that is committed or may be. The waits for
 // other steps of a committed step end.
 // - Thread-safe. Never blocks. Callbacks run with no lock held.
-// - A task that waits for a decision asks the coordinator every 0.2 to 2 s. If it gets no answer for ten minutes, or
-// the
-//   coordinator no longer knows the outcome, it aborts, with an error in the log. Updates of other steps go on
-//   meanwhile.
+// - A task that waits for a decision asks the coordinator every 0.2 to 2 s. If it gets no answer for ten minutes, or if
+//   the coordinator no longer knows the outcome, it aborts, with an error in the log. Meanwhile the updates of other
+//   steps go on.
 class StepParticipation : public StepCommit, public std::enable_shared_from_this<StepParticipation> {
  public:
   struct Options {
