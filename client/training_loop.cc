@@ -22,6 +22,12 @@ bool IsTrouble(const absl::Status& status) {
          absl::IsDataLoss(status);
 }
 
+// False for the first FAILED_PRECONDITION, which may come from a task that was lost and is back already; a program
+// error recurs.
+bool Recurs(const absl::Status& status, bool* repeated) {
+  return !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(*repeated, true);
+}
+
 }  // namespace
 
 TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
@@ -111,9 +117,7 @@ absl::Status TrainingLoop::Start(Session& session) {
   for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
     const absl::Status status = TryStart(session);
     if (status.ok()) return status;
-    // Of a task that was lost and is back already, or a program error, which recurs.
-    const bool recurs = !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(repeated, true);
-    if ((!IsTaskLoss(status) && recurs) || MonotonicNow() + pause > deadline) return status;
+    if ((!IsTaskLoss(status) && Recurs(status, &repeated)) || MonotonicNow() + pause > deadline) return status;
     if (pause == kFirstPause) WEIR_LOG(INFO) << "Training waits to start: " << status.message();
     absl::SleepFor(pause);
   }
@@ -261,8 +265,7 @@ absl::Status TrainingLoop::Recover(Session& session, const absl::Status& failure
     absl::SleepFor(recovery_->pause);
     recovery_->pause = std::min(recovery_->pause * 2, kMaxPause);
     status = TryRecover(session, &recovery_->report.restored_from);
-    const bool recurs = !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(repeated, true);
-    if (!status.ok() && !IsTaskLoss(status) && recurs) return status;
+    if (!status.ok() && !IsTaskLoss(status) && Recurs(status, &repeated)) return status;
   } while (!status.ok());
   recovery_->report.resumed_at = global_step_;
   return absl::OkStatus();
