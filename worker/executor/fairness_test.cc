@@ -111,6 +111,11 @@ Out Dequeue(TestGraph& g, const std::string& name) {
   return g.Add("QueueDequeueV2", {Queue(g, name)}, {QueueTypes("component_types")});
 }
 
+// For a loop that begins once the queue "loops" has an element.
+Out FlagOfALoopThatWaits(TestGraph& g) {
+  return g.Add("Identity", {Flag(g)}, {TestGraph::A("T", DT_RESOURCE)}, {Dequeue(g, "loops").node});
+}
+
 Node* Enqueue(TestGraph& g, const std::string& name, Out value, const std::vector<Node*>& controls = {}) {
   return g.Add("QueueEnqueueV2", {Queue(g, name), value}, {QueueTypes("Tcomponents")}, controls).node;
 }
@@ -155,8 +160,7 @@ TEST_P(FairnessTest, AStepThatWaitsForTheThreadOfAnEndlessLoopGoesOn) {
   TestGraph lower, loop, set, ask;
   Assign(lower, Flag(lower), Value(lower, 0));
   ASSERT_THAT(h_.Run(lower.Take()).status(), IsOk());
-  const Out begun = Dequeue(loop, "loops");
-  const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+  const Out flag = FlagOfALoopThatWaits(loop);
   loop.Ret(0, LoopUntil(loop, flag), DT_INT32);
   WaitingStep looping(h_, loop.Take());
   Assign(set, Flag(set), Dequeue(set, "sets"));
@@ -175,8 +179,7 @@ TEST_P(FairnessTest, AStepThatStartsAnEndlessLoopOfAnotherEnds) {
   TestGraph lower, loop, ask, set;
   Assign(lower, Flag(lower), Value(lower, 0));
   ASSERT_THAT(h_.Run(lower.Take()).status(), IsOk());
-  const Out begun = Dequeue(loop, "loops");
-  const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+  const Out flag = FlagOfALoopThatWaits(loop);
   loop.Ret(0, LoopUntil(loop, flag), DT_INT32);
   WaitingStep looping(h_, loop.Take());
   Enqueue(ask, "loops", Value(ask, 1));
@@ -344,8 +347,7 @@ TEST_F(FunctionFairnessTest, WhilesOnAllComputeThreadsLetOthersRun) {
   std::deque<WaitingStep> looping;
   for (int i = 0; i < 6; ++i) {
     TestGraph loop;
-    const Out begun = Dequeue(loop, "loops");
-    const Out flag = loop.Add("Identity", {Flag(loop)}, {TestGraph::A("T", DT_RESOURCE)}, {begun.node});
+    const Out flag = FlagOfALoopThatWaits(loop);
     loop.Ret(0, While(loop, flag, "Next"), DT_INT32);
     looping.emplace_back(h_, Compile(loop), &*runtime_);
   }
