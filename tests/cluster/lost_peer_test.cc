@@ -1,15 +1,12 @@
 // A step that waits for another step, which a task that died was to run, fails and names the task.
-#include <google/protobuf/text_format.h>
-
 #include <future>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/transport/grpc_master_client.h"
+#include "tests/cluster/test_session.h"
 
 namespace weir {
 namespace {
@@ -64,48 +61,19 @@ class LostPeerTest : public testing::Test {
   }
 
   // A session of worker `master`, with the nodes of each listed worker.
-  struct Session {
-    std::unique_ptr<GrpcMasterClient> client;
-    std::string handle;
-  };
-  Session Open(int master, const std::vector<int>& workers, const std::vector<std::string>& filters) {
-    Session session;
-    session.client = std::make_unique<GrpcMasterClient>(
-        GrpcChannelOptions{.address = *cluster_->spec().AddressOf("worker", master)});
-    tensorflow::CreateSessionRequest request;
-    for (const std::string& filter : filters) request.mutable_config()->add_device_filters(filter);
+  TestSession Open(int master, const std::vector<int>& workers, const std::vector<std::string>& filters) {
     std::string graph = kShared;
     for (const int worker : workers) {
       graph += absl::StrReplaceAll(kOfAWorker, {{"NAME", absl::StrCat("worker", worker)},
                                                 {"DEVICE", absl::StrCat("/job:worker/task:", worker)}});
     }
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, request.mutable_graph_def()));
-    tensorflow::CreateSessionResponse response;
-    EXPECT_THAT(session.client->CreateSession(Soon(), request, &response), IsOk());
-    session.handle = response.session_handle();
-    return session;
+    return TestSession::Open(*cluster_->spec().AddressOf("worker", master), graph, filters);
   }
   // As a worker of between-graph replication: it does not see the others.
-  Session OpenReplica(int worker) {
+  TestSession OpenReplica(int worker) {
     return Open(worker, {worker}, {"/job:ps", absl::StrCat("/job:worker/task:", worker)});
   }
-  static absl::Status Close(const Session& session) {
-    tensorflow::CloseSessionRequest request;
-    tensorflow::CloseSessionResponse response;
-    request.set_session_handle(session.handle);
-    return session.client->CloseSession(Soon(), request, &response);
-  }
 
-  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
-  static absl::Status Run(const Session& session, std::vector<std::string> targets) {
-    RunStepArgs args;
-    args.session_handle = session.handle;
-    args.targets = std::move(targets);
-    return session.client->RunStep(Soon(), args).status();
-  }
-  static std::future<absl::Status> Start(const Session& session, std::vector<std::string> targets) {
-    return std::async(std::launch::async, [&session, targets] { return Run(session, targets); });
-  }
   // A step ends long before its own limit. On an idle machine that takes less than eight seconds
   // (WaitWatchTimesTest.ALossIsNamedWithinEightSeconds), on a busy one more.
   static bool EndsInTime(const std::future<absl::Status>& step) {
@@ -121,15 +89,15 @@ class LostPeerTest : public testing::Test {
 
 TEST_F(LostPeerTest, ASynchronousStepNamesTheWorkerThatDied) {
   StartCluster(2);
-  const Session chief = OpenReplica(0), other = OpenReplica(1);
+  const TestSession chief = OpenReplica(0), other = OpenReplica(1);
   // One round: both workers, and the chief's own step.
-  auto update = Start(chief, {"give_tokens"});
-  auto mine = Start(chief, {"worker0/token"}), theirs = Start(other, {"worker1/token"});
+  auto update = chief.Start({"give_tokens"});
+  auto mine = chief.Start({"worker0/token"}), theirs = other.Start({"worker1/token"});
   ASSERT_THAT(update.get(), IsOk());
   ASSERT_THAT(mine.get(), IsOk());
   ASSERT_THAT(theirs.get(), IsOk());
-  update = Start(chief, {"give_tokens"});
-  mine = Start(chief, {"worker0/token"});
+  update = chief.Start({"give_tokens"});
+  mine = chief.Start({"worker0/token"});
   cluster_->Kill("worker", 1);
   ASSERT_TRUE(EndsInTime(mine));
   ASSERT_TRUE(EndsInTime(update));
@@ -144,73 +112,73 @@ TEST_F(LostPeerTest, ASynchronousStepNamesTheWorkerThatDied) {
 
 TEST_F(LostPeerTest, ASynchronousStepNamesAWorkerThatHangs) {
   StartCluster(2);
-  const Session chief = OpenReplica(0), other = OpenReplica(1);
-  ASSERT_THAT(Run(other, {"worker1/apply"}), IsOk());
-  ASSERT_THAT(Run(chief, {"worker0/apply"}), IsOk());
-  ASSERT_THAT(Run(chief, {"mean"}), IsOk());
+  const TestSession chief = OpenReplica(0), other = OpenReplica(1);
+  ASSERT_THAT(other.Run({"worker1/apply"}), IsOk());
+  ASSERT_THAT(chief.Run({"worker0/apply"}), IsOk());
+  ASSERT_THAT(chief.Run({"mean"}), IsOk());
   cluster_->Pause("worker", 1);
-  auto step = Start(chief, {"mean"});
+  auto step = chief.Start({"mean"});
   ASSERT_TRUE(EndsInTime(step));
   EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task /job:worker/replica:0/task:1")));
 }
 
 TEST_F(LostPeerTest, ASynchronousStepNamesAWorkerThatRestarted) {
   StartCluster(2);
-  const Session chief = OpenReplica(0);
+  const TestSession chief = OpenReplica(0);
   {
-    const Session other = OpenReplica(1);
-    ASSERT_THAT(Run(other, {"worker1/apply"}), IsOk());
+    const TestSession other = OpenReplica(1);
+    ASSERT_THAT(other.Run({"worker1/apply"}), IsOk());
   }
-  auto step = Start(chief, {"mean"});
+  auto step = chief.Start({"mean"});
   cluster_->Kill("worker", 1);
   ASSERT_THAT(cluster_->Restart("worker", 1), IsOk());
   ASSERT_TRUE(EndsInTime(step));
   EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("task /job:worker/replica:0/task:1")));
   // The new one takes the place of the old one once it has used the accumulator.
-  const Session again = OpenReplica(1);
-  ASSERT_THAT(Run(again, {"worker1/apply"}), IsOk());
-  EXPECT_THAT(Run(chief, {"mean"}), IsOk());
+  const TestSession again = OpenReplica(1);
+  ASSERT_THAT(again.Run({"worker1/apply"}), IsOk());
+  EXPECT_THAT(chief.Run({"mean"}), IsOk());
 }
 
 // Two of three workers are enough: the death of the third concerns no step that the others end.
 TEST_F(LostPeerTest, AWaitThatALivingWorkerEndsGoesOn) {
   StartCluster(3);
-  const Session chief = OpenReplica(0), backup = OpenReplica(1), other = OpenReplica(2);
-  for (const Session* session : {&backup, &other}) ASSERT_THAT(Run(*session, {"give_other"}), IsOk());
-  ASSERT_THAT(Run(chief, {"take_other"}), IsOk());
-  ASSERT_THAT(Run(chief, {"take_other"}), IsOk());
-  auto step = Start(chief, {"take_other"});
+  const TestSession chief = OpenReplica(0), backup = OpenReplica(1), other = OpenReplica(2);
+  for (const TestSession* session : {&backup, &other}) ASSERT_THAT(session->Run({"give_other"}), IsOk());
+  ASSERT_THAT(chief.Run({"take_other"}), IsOk());
+  ASSERT_THAT(chief.Run({"take_other"}), IsOk());
+  auto step = chief.Start({"take_other"});
   cluster_->Kill("worker", 2);
   EXPECT_TRUE(GoesOn(step));
-  ASSERT_THAT(Run(backup, {"give_other"}), IsOk());
+  ASSERT_THAT(backup.Run({"give_other"}), IsOk());
   EXPECT_THAT(step.get(), IsOk());
 }
 
 TEST_F(LostPeerTest, AWaitThatNoDeathConcernsGoesOn) {
   StartCluster(3);
-  const Session chief = OpenReplica(0), other = OpenReplica(1), closed = OpenReplica(2);
+  const TestSession chief = OpenReplica(0), other = OpenReplica(1), closed = OpenReplica(2);
   // Worker 1 uses another object, and worker 2 has closed its session.
-  ASSERT_THAT(Run(other, {"worker1/apply"}), IsOk());
-  ASSERT_THAT(Run(closed, {"give_other"}), IsOk());
-  ASSERT_THAT(Close(closed), IsOk());
-  ASSERT_THAT(Run(chief, {"take_other"}), IsOk());
-  auto step = Start(chief, {"take_other"});
+  ASSERT_THAT(other.Run({"worker1/apply"}), IsOk());
+  ASSERT_THAT(closed.Run({"give_other"}), IsOk());
+  ASSERT_THAT(closed.Close(), IsOk());
+  ASSERT_THAT(chief.Run({"take_other"}), IsOk());
+  auto step = chief.Start({"take_other"});
   cluster_->Kill("worker", 1);
   cluster_->Kill("worker", 2);
   EXPECT_TRUE(GoesOn(step));
-  ASSERT_THAT(Run(chief, {"give_other"}), IsOk());
+  ASSERT_THAT(chief.Run({"give_other"}), IsOk());
   EXPECT_THAT(step.get(), IsOk());
 }
 
 // With one master for all, which has no part of the step on the lost task.
 TEST_F(LostPeerTest, AStepOfTheSameSessionNamesTheTaskThatDied) {
   StartCluster(2);
-  const Session session = Open(0, {0, 1}, {});
-  ASSERT_THAT(Run(session, {"worker1/apply"}), IsOk());
-  ASSERT_THAT(Run(session, {"worker0/apply"}), IsOk());
-  ASSERT_THAT(Run(session, {"mean"}), IsOk());
-  ASSERT_THAT(Run(session, {"worker0/apply"}), IsOk());
-  auto step = Start(session, {"mean"});
+  const TestSession session = Open(0, {0, 1}, {});
+  ASSERT_THAT(session.Run({"worker1/apply"}), IsOk());
+  ASSERT_THAT(session.Run({"worker0/apply"}), IsOk());
+  ASSERT_THAT(session.Run({"mean"}), IsOk());
+  ASSERT_THAT(session.Run({"worker0/apply"}), IsOk());
+  auto step = session.Start({"mean"});
   cluster_->Kill("worker", 1);
   ASSERT_TRUE(EndsInTime(step));
   EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kUnavailable,

@@ -1,5 +1,4 @@
 // Endless loops in many sessions, on one processor and on two, hold up neither other steps nor the end of their own.
-#include <google/protobuf/text_format.h>
 #include <sched.h>
 
 #include <future>
@@ -11,7 +10,7 @@
 #include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
-#include "distribute/transport/grpc_master_client.h"
+#include "tests/cluster/test_session.h"
 
 namespace weir {
 namespace {
@@ -90,49 +89,20 @@ class FewProcessors {
 // The number of the servers' processors, and the task that runs the steps of task 0's master.
 class StarvationTest : public testing::TestWithParam<std::tuple<int, int>> {
  protected:
-  struct Session {
-    std::unique_ptr<GrpcMasterClient> client;
-    std::string handle;
-  };
-
   void SetUp() override {
     const FewProcessors few(std::get<0>(GetParam()));
     if (!few.has_them()) GTEST_SKIP() << "there are not that many processors";
     ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"worker", 2}}}));
   }
 
-  Session Open() {
-    Session session;
-    session.client =
-        std::make_unique<GrpcMasterClient>(GrpcChannelOptions{.address = *cluster_->spec().AddressOf("worker", 0)});
+  TestSession Open() {
     const std::string device = absl::StrCat("/job:worker/task:", std::get<1>(GetParam()));
     std::string graph = kGraph;
     for (const auto& [name, start] : {std::pair("", "zero"), std::pair("gated_", "pass_gate")}) {
       graph += absl::StrReplaceAll(kLoop, {{"NAME", name}, {"START", start}});
     }
-    tensorflow::CreateSessionRequest request;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(absl::StrReplaceAll(graph, {{"DEVICE", device}}),
-                                                              request.mutable_graph_def()));
-    tensorflow::CreateSessionResponse response;
-    EXPECT_THAT(session.client->CreateSession(Soon(), request, &response), IsOk());
-    session.handle = response.session_handle();
-    return session;
-  }
-  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
-  static absl::Status Run(const Session& session, std::vector<std::string> targets) {
-    RunStepArgs args;
-    args.session_handle = session.handle;
-    args.targets = std::move(targets);
-    return session.client->RunStep(Soon(), args).status();
-  }
-  static std::future<absl::Status> Start(const Session& session, std::vector<std::string> targets) {
-    return std::async(std::launch::async, [&session, targets] { return Run(session, targets); });
-  }
-  static absl::Status Close(const Session& session) {
-    tensorflow::CloseSessionRequest request;
-    tensorflow::CloseSessionResponse response;
-    request.set_session_handle(session.handle);
-    return session.client->CloseSession(Soon(), request, &response);
+    return TestSession::Open(*cluster_->spec().AddressOf("worker", 0),
+                             absl::StrReplaceAll(graph, {{"DEVICE", device}}));
   }
   // Runs `call`, and expects that it ends well and in time.
   template <typename Call>
@@ -150,32 +120,32 @@ class StarvationTest : public testing::TestWithParam<std::tuple<int, int>> {
 
 TEST_P(StarvationTest, EndlessLoopsDelayNoOtherStep) {
   longest_ = absl::ZeroDuration();
-  const Session asking = Open(), answering = Open();
-  std::vector<Session> looping;
+  const TestSession asking = Open(), answering = Open();
+  std::vector<TestSession> looping;
   for (int i = 0; i < 2 * kLoops; ++i) looping.push_back(Open());
-  for (const Session* session : {&asking, &answering}) {  // builds their graphs
-    EXPECT_THAT(Run(*session, {"answer"}), IsOk());
-    EXPECT_THAT(Run(*session, {"ask"}), IsOk());
+  for (const TestSession* session : {&asking, &answering}) {  // builds their graphs
+    EXPECT_THAT(session->Run({"answer"}), IsOk());
+    EXPECT_THAT(session->Run({"ask"}), IsOk());
   }
   std::vector<std::future<absl::Status>> steps;
   for (int i = 0; i < kLoops; ++i) {
-    steps.push_back(Start(looping[i], {"gated_exit", "gated_tell"}));
-    steps.push_back(Start(looping[kLoops + i], {"exit", "tell"}));
-    ExpectSoon("A loop begins", [&] { return Run(asking, {"told"}); });
+    steps.push_back(looping[i].Start({"gated_exit", "gated_tell"}));
+    steps.push_back(looping[kLoops + i].Start({"exit", "tell"}));
+    ExpectSoon("A loop begins", [&] { return asking.Run({"told"}); });
   }
   for (int i = 0; i < kLoops; ++i) {
-    ExpectSoon("A gate opens", [&] { return Run(answering, {"open_gate"}); });
-    ExpectSoon("A loop behind a gate begins", [&] { return Run(asking, {"told"}); });
+    ExpectSoon("A gate opens", [&] { return answering.Run({"open_gate"}); });
+    ExpectSoon("A loop behind a gate begins", [&] { return asking.Run({"told"}); });
   }
   for (int i = 0; i < 10; ++i) {
     ExpectSoon("A dequeue is answered", [&] {
-      auto asked = Start(asking, {"ask"});
-      const absl::Status answered = Run(answering, {"answer"});
+      auto asked = asking.Start({"ask"});
+      const absl::Status answered = answering.Run({"answer"});
       return answered.ok() ? asked.get() : answered;
     });
   }
-  for (const Session& session : looping) {
-    ExpectSoon("A session of a loop closes", [&] { return Close(session); });
+  for (const TestSession& session : looping) {
+    ExpectSoon("A session of a loop closes", [&] { return session.Close(); });
   }
   const absl::Time closed = MonotonicNow();
   for (auto& step : steps) EXPECT_THAT(step.get(), StatusIs(absl::StatusCode::kCancelled));
