@@ -15,8 +15,8 @@ import variations
 import weir_cluster
 
 tf1 = tf.compat.v1
-FORMAT = b"2"  # of remembered answers
-STEPS_FORMAT = b"3"  # of those to programs
+FORMAT = b"4"  # of remembered answers
+STEPS_FORMAT = b"5"  # of those to programs
 BATCH = 48  # cases in one step, where TensorFlow's answer is no error
 STEP_MILLISECONDS = 20000
 
@@ -321,14 +321,13 @@ class Runner:
         answers, found, sessions = Answers(self._options.answers, op), {}, {}
         for case in cases:
             digest = case.digest()
+            # A death is not remembered: an earlier case may have corrupted the process's memory.
             answer = compare.Answer(died=True) if case.index in deadly else answers.get(digest)
             if answer is None:
                 self._report("oracle", op, case.index)
                 if case.graph not in sessions:
                     sessions[case.graph] = tf1.Session(graph=case.graph, config=config())
                 answer = run(sessions[case.graph], case, case.steps)
-                answers.put(digest, answer)
-            elif answer.died:
                 answers.put(digest, answer)
             found[case.index] = answer
         for session in sessions.values():
