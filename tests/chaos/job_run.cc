@@ -35,12 +35,14 @@ int JobCluster::HostOf(const std::string& job, int index) {
 }
 
 absl::StatusOr<std::unique_ptr<JobCluster>> JobCluster::Start(const std::string& weir, const std::string& directory,
-                                                              const Network* network) {
+                                                              const Network* network,
+                                                              const std::vector<std::string>& flags) {
   std::unique_ptr<JobCluster> cluster(new JobCluster(directory));
   ProcessCluster::Options options{.program = weir,
                                   .jobs = Jobs(),
                                   .flags = {"--deterministic", "--journal", cluster->journals_},
                                   .directory = directory};
+  options.flags.insert(options.flags.end(), flags.begin(), flags.end());
   if (network != nullptr) {
     // Hosts of their own share no memory.
     options.flags.insert(options.flags.end(), {"--no-shared-memory", "--insecure"});

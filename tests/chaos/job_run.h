@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "core/status.h"
@@ -19,9 +20,10 @@ namespace weir::chaos {
 class JobCluster {
  public:
   // `weir` is the program's path. Journals and logs are in `directory`, which must exist. With a network, which
-  // outlives the cluster, the tasks are on its hosts from 1 on: see HostOf.
+  // outlives the cluster, the tasks are on its hosts from 1 on: see HostOf. `flags` are the servers' other flags.
   static absl::StatusOr<std::unique_ptr<JobCluster>> Start(const std::string& weir, const std::string& directory,
-                                                           const Network* network = nullptr);
+                                                           const Network* network = nullptr,
+                                                           const std::vector<std::string>& flags = {});
   // Kills the tasks, and removes what servers that were killed leave in shared memory.
   ~JobCluster();
   JobCluster(const JobCluster&) = delete;

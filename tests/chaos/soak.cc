@@ -19,6 +19,8 @@ constexpr int kFaults = 4;  // of a job
 constexpr absl::Duration kPatience = absl::Minutes(2);
 constexpr absl::Duration kLongestFault = absl::Seconds(9), kLongestBriefFault = absl::Seconds(3),
                          kDelay = absl::Milliseconds(12);
+// Longer than a client is cut off. What a killed chief leaves must be gone by the time that memory is compared.
+constexpr absl::Duration kLease = absl::Minutes(1);
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kBytes = 24 * kMiB;
 constexpr int kThreads = 8, kFiles = 8;
@@ -42,7 +44,8 @@ class Soak {
 
   absl::StatusOr<Verdict> Measure(absl::Duration duration) {
     const absl::Time start = MonotonicNow();
-    ASSIGN_OR_RETURN(cluster_, JobCluster::Start(settings_.weir, settings_.directory, network_.get()));
+    ASSIGN_OR_RETURN(cluster_, JobCluster::Start(settings_.weir, settings_.directory, network_.get(),
+                                                 {absl::StrCat("--session-lease=", absl::FormatDuration(kLease))}));
     ASSIGN_OR_RETURN(const std::string expected, Train("undisturbed", nullptr));
     std::vector<ProcessUsage> early;
     for (int64_t i = 0; i < (settings_.brief ? 1 : kFewestJobs) || MonotonicNow() - start < duration; ++i) {
