@@ -333,16 +333,20 @@ TEST_F(TrainingGenerationsTest, VariablesBeyondTheLimitAreSavedBetweenSteps) {
 TEST_F(TrainingGenerationsTest, AFullDiskInTheBackgroundDoesNotEndTheTraining) {
   Program program(TrainingRole::kOnly, registry_);
   program.options.saves_in_background = true;
-  program.options.hooks = {std::make_shared<AtStep>(3, [&] {
+  ASSERT_OK_AND_ASSIGN(auto inner, Open(program.scope));
+  HeldSession held(std::move(inner));
+  std::atomic<int> saves = 0;
+  held.before_save = [&] {
+    if (++saves != 2) return;  // of step 2: the loop makes the first before its steps
     faulty_->Inject({.kinds = {FaultInjectingFileSystem::kAppend},
                      .crash = false,
                      .error = errors::ResourceExhausted("No space left on device")});
-  })};
-  ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 8));
+  };
+  ASSERT_OK_AND_ASSIGN(const Counts counts, Train(program, 8, &held));
   EXPECT_TRUE(faulty_->fault_happened());
   EXPECT_TRUE(counts.AreExact());
   EXPECT_EQ(*LatestCheckpoint(memory_.get(), kDir), absl::StrCat(kDir, "/model.ckpt-8"));
-  EXPECT_FALSE(memory_->Exists(absl::StrCat(kDir, "/model.ckpt-4.index")));
+  EXPECT_FALSE(memory_->Exists(absl::StrCat(kDir, "/model.ckpt-2.index")));
 }
 
 TEST_F(TrainingGenerationsTest, AChiefsPositionIsInTheCheckpointOfTheVariables) {
