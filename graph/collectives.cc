@@ -26,6 +26,11 @@ int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
   return found == node.attr().end() ? 0 : found->second.i();
 }
 
+// Group and instance.
+std::pair<int64_t, int64_t> KeyAttributes(const tensorflow::NodeDef& node) {
+  return {IntAttr(node, "group_key"), IntAttr(node, "instance_key")};
+}
+
 // The value of a node's input if it is a constant.
 std::optional<int64_t> ConstantInput(const Node& node, int input) {
   const Edge* edge = node.input_edge(input);
@@ -74,13 +79,13 @@ bool HasCollectives(const tensorflow::GraphDef& graph) {
 }
 
 int64_t CollectiveGraphKey(const Graph& graph) {
-  std::set<int32_t> instances;
+  std::set<std::pair<int64_t, int64_t>> collectives;  // of keys that are attributes: group, instance
   bool has_any = false, is_closed = true;
   absl::flat_hash_map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> members;  // size, count in this graph
   for (const Node* node : graph.nodes()) {
     if (!IsCollective(node->op())) continue;
     has_any = true;
-    if (HasKeyAttributes(node->def())) instances.insert(static_cast<int32_t>(IntAttr(node->def(), "instance_key")));
+    if (HasKeyAttributes(node->def())) collectives.insert(KeyAttributes(node->def()));
     const std::optional<Keys> keys = KeysOf(*node);
     if (!keys) {
       is_closed = false;
@@ -95,13 +100,15 @@ int64_t CollectiveGraphKey(const Graph& graph) {
       if (!IsCollective(node.op())) continue;
       has_any = true;
       is_closed = false;
-      if (HasKeyAttributes(node)) instances.insert(static_cast<int32_t>(IntAttr(node, "instance_key")));
+      if (HasKeyAttributes(node)) collectives.insert(KeyAttributes(node));
     }
   }
   for (const auto& [key, member] : members) is_closed = is_closed && member.first == member.second;
   if (!has_any || is_closed) return 0;
   uint64_t hash = kSeed;
-  for (const int32_t instance : instances) hash = Combine(static_cast<uint64_t>(static_cast<int64_t>(instance)), hash);
+  for (const auto& [group, instance] : collectives) {
+    hash = Combine(static_cast<uint64_t>(instance), Combine(static_cast<uint64_t>(group), hash));
+  }
   return static_cast<int64_t>(hash);
 }
 

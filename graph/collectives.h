@@ -16,8 +16,9 @@ bool IsCollective(absl::string_view op);
 // Whether the graph, or a function of its library, contains a collective.
 bool HasCollectives(const tensorflow::GraphDef& graph);
 
-// 0 if the graph has no collectives, or contains all members of each. Otherwise the key that TensorFlow computes:
-// graphs with the same collectives have the same key, and their steps must have the same ids.
+// 0 if the graph has no collectives, or contains all members of each. Otherwise graphs with the same collectives have
+// the same key, and their steps must have the same ids. TensorFlow's key does not tell groups with equal instance keys
+// apart, so that masters of one group may take the ids of another's steps.
 int64_t CollectiveGraphKey(const Graph& graph);
 
 // Sets kWireAttr of collectives that do not have it to `wire`; those that do not reduce are not cast.

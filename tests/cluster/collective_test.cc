@@ -28,7 +28,7 @@ constexpr char kGraph[] = R"(
   node { name: "x" op: "Placeholder" device: "/job:worker/task:%d" attr { key: "dtype" value { type: DT_FLOAT } } }
   node { name: "sum" op: "CollectiveReduce" input: "x" device: "/job:worker/task:%d"
          attr { key: "T" value { type: DT_FLOAT } } attr { key: "group_size" value { i: 3 } }
-         attr { key: "group_key" value { i: 1 } } attr { key: "instance_key" value { i: 2 } }
+         attr { key: "group_key" value { i: %d } } attr { key: "instance_key" value { i: 2 } }
          attr { key: "merge_op" value { s: "Add" } } attr { key: "final_op" value { s: "Id" } }
          attr { key: "subdiv_offsets" value { list { i: 0 } } } })";
 
@@ -36,12 +36,12 @@ constexpr char kGraph[] = R"(
 class Member {
  public:
   // `wire`: how messages look; see core/wire/wire_options.h.
-  Member(const ProcessCluster& cluster, int index, std::string wire = "")
-      : index_(index), wire_(std::move(wire)), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
+  Member(const ProcessCluster& cluster, int index, std::string wire = "", int group = 1)
+      : index_(index), group_(group), wire_(std::move(wire)), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
 
   absl::Status Connect() {
     tensorflow::CreateSessionRequest request;
-    const std::string graph = absl::StrFormat(kGraph, index_, index_);
+    const std::string graph = absl::StrFormat(kGraph, index_, index_, group_);
     if (!google::protobuf::TextFormat::ParseFromString(graph, request.mutable_graph_def())) {
       return errors::Internal("The graph does not parse");
     }
@@ -62,7 +62,7 @@ class Member {
  private:
   static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
 
-  const int index_;
+  const int index_, group_;
   const std::string wire_;
   GrpcMasterClient master_;
   std::string session_;
@@ -178,6 +178,24 @@ TEST_P(CollectiveClusterTest, StepsRunSideBySide) {
         EXPECT_THAT(member.Sum(AsTensor<float>({1})).status(), IsOk()) << "thread " << i << ", step " << step;
       }
     }));
+  }
+  for (auto& thread : threads) thread.get();
+}
+
+// Each task's master runs the steps of both groups in an order of its own.
+TEST_P(CollectiveClusterTest, GroupsWithTheSameInstanceKeyRunSideBySide) {
+  std::vector<std::future<void>> threads;
+  for (const int group : {1, 2}) {
+    for (int i = 0; i < kMembers; ++i) {
+      threads.push_back(std::async(std::launch::async, [this, group, i] {
+        Member member(*cluster_, i, "", group);
+        ASSERT_THAT(member.Connect(), IsOk());
+        for (int step = 0; step < 50; ++step) {
+          ASSERT_OK_AND_ASSIGN(const Tensor sum, member.Sum(AsTensor<float>({static_cast<float>(group)})));
+          ExpectTensorEqual(sum, AsTensor<float>({3.0f * static_cast<float>(group)}));
+        }
+      }));
+    }
   }
   for (auto& thread : threads) thread.get();
 }
