@@ -56,11 +56,12 @@ absl::Status GroupTable::CheckRequest(const JoinGroupRequest& joining) const {
 }
 
 // An unknown group may have been dropped to make room; its members can still use it.
-absl::Status GroupTable::CheckFormation(const JoinGroupRequest& request) const {
+absl::Status GroupTable::CheckFormation(const JoinGroupRequest& request) {
   const int32_t key = request.group().group_key();
   MutexLock lock(mu_);
   const auto group = groups_.find(key);
   if (group == groups_.end()) return absl::OkStatus();
+  group->second.last_call = ++num_calls_;
   const std::string& formation = group->second.formed.group().communicator_key();
   if (group->second.is_formed() && Fingerprint64(formation) == request.checked_formation()) return absl::OkStatus();
   return errors::Aborted("Collective group ", key, " is formed anew");

@@ -64,7 +64,7 @@ class GroupTable {
 
   absl::Status CheckRequest(const JoinGroupRequest& request) const;
   // ABORTED if the group is formed anew, or being formed anew.
-  absl::Status CheckFormation(const JoinGroupRequest& request) const;
+  absl::Status CheckFormation(const JoinGroupRequest& request);
   // Returns the answer for calls of a restarted device's earlier incarnation. A formed group starts again.
   GroupAnswer ResetIfRestarted(const tensorflow::CompleteGroupRequest& request, std::string* void_formation)
       REQUIRES(mu_);

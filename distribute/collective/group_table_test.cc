@@ -49,6 +49,14 @@ class LeaderTest : public testing::Test {
     groups_.Join(options_, call.request, &call.response, call.Done());
     return call;
   }
+  // Asks whether the group is still formed as when this member joined it.
+  absl::Status Check(const GroupCall& joined, const std::string& formation) {
+    GroupCall& call = joins_.emplace_back();
+    call.request = joined.request;
+    call.request.set_checked_formation(Fingerprint64(formation));
+    groups_.Join(options_, call.request, &call.response, call.Done());
+    return *call.status;
+  }
   InstanceCall& Declare(int task, bool is_source = false, int type = 1) {
     InstanceCall& call = declarations_.emplace_back();
     call.request.set_group_key(1);
@@ -137,6 +145,16 @@ TEST_F(GroupTableTest, OfTooManyGroupsThatWithTheOldestCallIsForgotten) {
   EXPECT_TRUE(groups_.Find(3, DeviceOf(0)));
 }
 
+// Members that only ask use the group too.
+TEST_F(GroupTableTest, AGroupThatIsCheckedIsNotTheOldest) {
+  const GroupCall& first = Join(0, 1, /*size=*/1);
+  for (const int key : {2, 3}) EXPECT_THAT(*Join(0, key, /*size=*/1).status, IsOk());
+  EXPECT_THAT(Check(first, first.response.group().communicator_key()), IsOk());
+  EXPECT_THAT(*Join(0, 4, /*size=*/1).status, IsOk());
+  EXPECT_TRUE(groups_.Find(1, DeviceOf(0)));
+  EXPECT_FALSE(groups_.Find(2, DeviceOf(0)));
+}
+
 TEST_F(GroupTableTest, GroupsThatWaitAreNotForgottenForOthers) {
   for (const int key : {1, 2, 3}) EXPECT_FALSE(Join(0, key).status);
   EXPECT_THAT(*Join(0, 4).status, StatusIs(absl::StatusCode::kResourceExhausted));
@@ -177,13 +195,7 @@ TEST_F(GroupTableTest, ACheckedFormationIsAbortedOnceItIsGivenUpAndJoinsNothing)
   Join(0);
   const GroupCall& joined = Join(1);
   const std::string first = joined.response.group().communicator_key();
-  const auto check = [&] {
-    GroupCall& call = joins_.emplace_back();
-    call.request = joined.request;
-    call.request.set_checked_formation(Fingerprint64(first));
-    groups_.Join(options_, call.request, &call.response, call.Done());
-    return *call.status;
-  };
+  const auto check = [&] { return Check(joined, first); };
   EXPECT_THAT(check(), IsOk());
   const GroupCall& restarted = Join(0, 1, 2, /*incarnation=*/2);
   EXPECT_THAT(check(), StatusIs(absl::StatusCode::kAborted, HasSubstr("formed anew")));
