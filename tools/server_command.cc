@@ -1,6 +1,5 @@
 #include "tools/server_command.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "core/files/file_system.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/logging.h"
+#include "core/memory/freed_memory.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
 #include "graph/passes/determinism.h"
@@ -93,13 +93,6 @@ void StartWatchdog() {
   } catch (const std::system_error&) {  // no thread for it: the system then ends the process
     alarm(static_cast<unsigned>(absl::ToInt64Seconds(kLimit)));
   }
-}
-
-// gRPC receives into memory from malloc, which by default returns large blocks to the system immediately, so that every
-// large message would fault in its pages again.
-void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
 }
 
 absl::StatusOr<Server::Options> OptionsFromEnvironment(const ServerCommand& command) {
@@ -195,7 +188,7 @@ void Notify(const Environment& environment, absl::string_view state) {
 absl::Status RunServer(const ServerCommand& command) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  KeepFreedMemory();
+  KeepFreedMemory();  // gRPC receives messages into it
   RETURN_IF_ERROR(CheckThreads());
   ASSIGN_OR_RETURN(Server::Options options, ServerOptions(command));
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));

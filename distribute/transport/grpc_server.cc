@@ -1,9 +1,8 @@
 #include "distribute/transport/grpc_server.h"
 
-#include <malloc.h>
-
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -17,6 +16,7 @@
 #include <grpcpp/support/async_unary_call.h>
 
 #include "absl/time/clock.h"
+#include "core/memory/freed_memory.h"
 #include "core/threads/cancellation.h"
 #include "core/threads/reserved_threads.h"
 #include "distribute/cluster/address.h"
@@ -37,22 +37,16 @@ constexpr int kHandshakeMillis = 20'000;
 constexpr int kReadyLongRunning = 16;
 constexpr int kReady = 1;
 constexpr int kReservedThreads = 2;
-// Freed blocks of malloc are kept for the next message. A rejected request, which may come from anybody, leaves none.
+// A server keeps freed memory for the next message. A rejected request, which may come from anybody, leaves none.
 constexpr size_t kLargeRequest = 32 << 20;
 
-// Owned by all that hold parts of a large request: the last one returns the memory to the system if it was rejected.
+// Owned by all that hold parts of a large request; once it is rejected, they return its memory to the system.
 class LargeRequest {
  public:
-  LargeRequest() = default;
-  ~LargeRequest() {
-    if (is_rejected_) malloc_trim(0);
-  }
-  LargeRequest(const LargeRequest&) = delete;
-
-  void Reject() { is_rejected_ = true; }
+  void Reject() { memory_.emplace(); }
 
  private:
-  std::atomic<bool> is_rejected_{false};
+  std::optional<FreedMemoryReturn> memory_;
 };
 
 }  // namespace
