@@ -12,6 +12,7 @@
 #include "client/training/losses.h"
 #include "client/training/moving_average.h"
 #include "client/training/schedules.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -216,7 +217,8 @@ TEST_F(TrainingTest, VariablesAreRestoredFromTheirAverages) {
   const auto session = Session::Local(scope_).value();
   ASSERT_THAT(session->RunTargets({initialize}), IsOk());
   ASSERT_THAT(session->RunTargets({move}), IsOk());
-  ASSERT_OK_AND_ASSIGN(const std::string path, all.Save(*session, ::testing::TempDir() + "/averages/model", 1));
+  const ScratchDirectory directory;
+  ASSERT_OK_AND_ASSIGN(const std::string path, all.Save(*session, directory.Path("averages/model"), 1));
   ASSERT_THAT(averages.Restore(*session, path), IsOk());
   ExpectNear(Values(session->Run({x.value()}).value()[0]), {7});
 }

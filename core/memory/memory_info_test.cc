@@ -1,17 +1,21 @@
 #include "core/memory/memory_info.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string>
 
 namespace weir {
 namespace {
 
 class AvailableMemoryTest : public ::testing::Test {
  protected:
-  AvailableMemoryTest() : root_(std::filesystem::path(::testing::TempDir()) / ("memory_info." + Name())) {}
+  AvailableMemoryTest()
+      : root_(std::filesystem::path(::testing::TempDir()) /
+              ("memory_info." + Name() + "." + std::to_string(getpid()))) {}
   ~AvailableMemoryTest() override { std::filesystem::remove_all(root_); }
 
   void Write(const std::string& path, const std::string& content) {

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/files/scratch_directory_testing.h"
 #include "core/tensor/numeric_types.h"
 #include "kernels/op_testing.h"
 
@@ -56,7 +57,8 @@ TEST_F(LookupTest, ATableThatWasNotFilledIsEmptyAndGivesNothing) {
 }
 
 TEST_F(LookupTest, FilesWithEmptyLinesOrNoneFillNoTable) {
-  const std::string path = ::testing::TempDir() + "/lines_of_a_table";
+  const ScratchDirectory directory;
+  const std::string path = directory.Path("lines_of_a_table");
   const Tensor table = Table("HashTableV2", DT_STRING, DT_INT64);
   const auto fill = [&](absl::string_view content, int64_t size) {
     std::ofstream(path) << content;
