@@ -98,7 +98,7 @@ class TrainingLoopTest : public ::testing::Test {
     const Operation add = total_.AssignAdd(scope_, 1.0f);
     options_.train = step_.AssignAdd(scope_.WithControlDependencies({add}), int64_t{1});
     options_.global_step = step_;
-    options_.recovery_timeout = absl::Seconds(5);
+    options_.recovery_timeout = absl::Minutes(1);
     options_.checkpoint_dir = directory_.path();
     options_.checkpoint_steps = 4;
   }
