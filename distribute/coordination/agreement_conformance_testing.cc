@@ -81,13 +81,13 @@ TEST_P(StoreConformance, ABarrierNamesWhoDidNotCome) {
 
 TEST_P(StoreConformance, ABarrierNamesWhoDied) {
   // Enters, and disappears without leaving, except that its lease ends.
-  auto dead = NewLease(*store_, absl::Seconds(2));
+  auto dead = NewLease(*store_, absl::Seconds(10));
   Participant a(server_->NewClient(), kA), b(server_->NewClient(), kB);
   AwaitKeys(*store_, "start/arrived/", 2);
   ASSERT_THAT(store_->Put(Soon(), absl::StrCat("start/arrived/", kC, "x"), "token", dead->id()), IsOk());
   AwaitKeys(*store_, "start/arrived/", 3);
   dead.reset();
-  server_->Advance(absl::Seconds(2));
+  server_->Advance(absl::Seconds(10));
   const auto named =
       StatusIs(absl::StatusCode::kAborted, HasSubstr("/job:ps/task:0x was lost while the others waited"));
   EXPECT_THAT(a.Result(), named);
@@ -103,7 +103,7 @@ TEST_P(StoreConformance, ABarrierEndsForAllWhenOneIsCancelled) {
 }
 
 TEST_P(StoreConformance, ABarrierEndsWithTheCallersLease) {
-  Participant a(server_->NewClient(), kA, absl::Minutes(1), {kA, kB, kC}, absl::Seconds(3));
+  Participant a(server_->NewClient(), kA, absl::Minutes(1), {kA, kB, kC}, absl::Seconds(15));
   Participant b(server_->NewClient(), kB);
   AwaitKeys(*store_, "start/arrived/", 2);
   ASSERT_THAT(store_->RevokeLease(Soon(), a.lease().id()), IsOk());
@@ -176,14 +176,14 @@ TEST_P(StoreConformance, OneLeadsAndTheNextFollows) {
 }
 
 TEST_P(StoreConformance, ADeadLeaderIsSucceeded) {
-  auto dead = NewLease(*store_, absl::Seconds(2));
+  auto dead = NewLease(*store_, absl::Seconds(10));
   ASSERT_OK_AND_ASSIGN(const Leader leader, Election(*store_, "e").Campaign(*dead, "dead", Soon()));
   auto client = server_->NewClient();
   auto lease = NewLease(*client);
   auto next = std::async(std::launch::async, [&] { return Election(*client, "e").Campaign(*lease, "next", Soon()); });
   AwaitKeys(*store_, "e/", 2);
   dead.reset();
-  server_->Advance(absl::Seconds(2));
+  server_->Advance(absl::Seconds(10));
   ASSERT_OK_AND_ASSIGN(const Leader successor, next.get());
   EXPECT_GT(successor.revision, leader.revision);
 }
@@ -210,7 +210,7 @@ TEST_P(StoreConformance, CandidatesInTheMiddleMayGo) {
 }
 
 TEST_P(StoreConformance, ACampaignEndsWithItsDeadlineOrLease) {
-  auto first = NewLease(*store_), late = NewLease(*store_), lost = NewLease(*store_, absl::Seconds(3));
+  auto first = NewLease(*store_), late = NewLease(*store_), lost = NewLease(*store_, absl::Seconds(15));
   Election election(*store_, "e");
   ASSERT_THAT(election.Campaign(*first, "1", Soon()), IsOk());
   EXPECT_THAT(election.Campaign(*late, "2", {.deadline = MonotonicNow() + absl::Milliseconds(50)}),

@@ -293,7 +293,7 @@ TEST_P(StoreConformance, RevokedLeasesTakeTheirKeys) {
 }
 
 TEST_P(StoreConformance, TheLossOfALeaseIsTold) {
-  auto lease = NewLease(*store_, absl::Seconds(3));
+  auto lease = NewLease(*store_, absl::Seconds(15));
   std::promise<void> told;
   ASSERT_NE(lease->lost().Register([&told] { told.set_value(); }), CancellationManager::kInvalidToken);
   ASSERT_THAT(store_->RevokeLease(Soon(), lease->id()), IsOk());
@@ -303,12 +303,12 @@ TEST_P(StoreConformance, TheLossOfALeaseIsTold) {
 
 TEST_P(StoreConformance, LeasesLastWhileTheyAreKept) {
   EXPECT_GE(NewLease(*store_, absl::Milliseconds(300))->ttl(), absl::Seconds(1));
-  auto kept = NewLease(*store_, absl::Seconds(2)), dropped = NewLease(*store_, absl::Seconds(3));
+  auto kept = NewLease(*store_, absl::Seconds(10)), dropped = NewLease(*store_, absl::Seconds(12));
   ASSERT_THAT(store_->Put(Soon(), "kept", "", kept->id()), IsOk());
   ASSERT_OK_AND_ASSIGN(const int64_t put, store_->Put(Soon(), "dropped", "", dropped->id()));
   ASSERT_OK_AND_ASSIGN(auto watch, store_->NewWatch(Keys::Of("dropped"), put + 1));
   dropped.reset();
-  server_->Advance(absl::Milliseconds(2900));
+  server_->Advance(absl::Milliseconds(11'900));
   EXPECT_THAT(store_->Get(Soon(), "dropped"), IsOk());
   server_->Advance(absl::Milliseconds(100));
   EXPECT_THAT(NextTexts(*watch, 1), ElementsAre("-dropped"));
