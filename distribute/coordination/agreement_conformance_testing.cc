@@ -67,7 +67,9 @@ TEST_P(StoreConformance, ABarrierHoldsAllRoundAfterRound) {
 }
 
 TEST_P(StoreConformance, ABarrierNamesWhoDidNotCome) {
-  Participant a(server_->NewClient(), kA), b(server_->NewClient(), kB, absl::Milliseconds(700));
+  Participant a(server_->NewClient(), kA);
+  AwaitKeys(*store_, "start/arrived/", 1);
+  Participant b(server_->NewClient(), kB, absl::Seconds(5));
   EXPECT_THAT(b.Result(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("missing: /job:ps/task:0")));
   EXPECT_THAT(a.Result(), StatusIs(absl::StatusCode::kAborted,
                                    AllOf(HasSubstr("/job:worker/task:1 gave up (its deadline passed)"),
