@@ -197,7 +197,7 @@ class StreamLinkTest : public ::testing::Test {
     return heads;
   }
 
-  StreamLinks links_;
+  StreamLinks links_{/*ticks=*/false};
   std::shared_ptr<FrameRecorder> recorder_;
   std::shared_ptr<HeldStream> stream_ = std::make_shared<HeldStream>();
   std::shared_ptr<StreamLink> link_ = std::make_shared<StreamLink>(
@@ -373,7 +373,7 @@ TEST_F(StreamLinkTest, AStreamThatEndsBreaksTheLink) {
 
 // The peer takes the first message, and then reads no more.
 TEST(StalledStreamTest, ACallEndsWithinItsDeadline) {
-  StreamLinks links;
+  StreamLinks links(/*ticks=*/false);
   const auto stream = std::make_shared<HeldStream>();
   std::shared_ptr<CallRequests> requests;
   StreamLink::Options options{.stream = stream, .links = &links, .greeting = Greeting(1), .is_asker = true};
@@ -422,7 +422,7 @@ TEST_F(StreamLinkTest, AnswersThatNobodyTakesBreakTheLink) {
 
 // The opener and its caller use shared state in turn, and neither keeps it.
 TEST(BrokenGreetingTest, ALinkThatBreaksWhileItsPeerIsGreetedSaysSoOnce) {
-  StreamLinks links;
+  StreamLinks links(/*ticks=*/false);
   const auto stream = std::make_shared<HeldStream>();
   std::weak_ptr<CallRequests> made;
   std::vector<absl::Status> opened;

@@ -59,7 +59,7 @@ absl::Status StreamLinks::Add(std::shared_ptr<StreamLink> link) {
   if (links_.size() >= kMaxLinks) return errors::ResourceExhausted("The task has ", kMaxLinks, " links already");
   links_.push_back(std::move(link));
   ++streams_;
-  if (!tick_) ScheduleTick();
+  if (ticks_ && !tick_) ScheduleTick();
   return absl::OkStatus();
 }
 

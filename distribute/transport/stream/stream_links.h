@@ -21,7 +21,8 @@ class StreamLink;
 // until they break. The objects that links use are not destroyed before Stop.
 class StreamLinks {
  public:
-  StreamLinks() = default;
+  // Without `ticks`, a test calls StreamLink::Tick.
+  explicit StreamLinks(bool ticks = true) : ticks_(ticks) {}
   ~StreamLinks() { Stop(); }
 
   // UNAVAILABLE after Stop; ResourceExhausted beyond kMaxLinks. After success Remove and then Ended must follow.
@@ -65,6 +66,7 @@ class StreamLinks {
   void Enter();
   void Leave();
 
+  const bool ticks_;
   mutable Mutex mu_;
   std::condition_variable all_ended_;
   Links links_ GUARDED_BY(mu_);
