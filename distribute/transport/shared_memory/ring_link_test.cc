@@ -253,7 +253,7 @@ TEST(RingLinkProcessTest, APeerThatIsKilledIsMissed) {
   waitpid(child, nullptr, 0);
   EXPECT_THAT(recorder->AwaitBroken(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Task /job:killed is not there any more")));
-  EXPECT_LT(MonotonicNow() - killed, absl::Seconds(5));
+  EXPECT_LT(MonotonicNow() - killed, absl::Seconds(30));
   // This process alone has the memory.
   EXPECT_THAT(RingLink::OpenRings(LinkUse::BUFFERS, request.rings()), StatusIs(absl::StatusCode::kPermissionDenied));
   link->Send({FrameKind::kBuffer, 2}, OwnedBytes("y"));
