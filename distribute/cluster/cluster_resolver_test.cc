@@ -1,10 +1,9 @@
 #include "distribute/cluster/cluster_resolver.h"
 
+#include <ctime>
 #include <map>
 #include <string>
 
-#include "absl/time/clock.h"
-#include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/host_list.h"
 
@@ -59,7 +58,7 @@ TEST(HostListTest, QuotesWhatIsNoList) {
 }
 
 TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
-  const absl::Time start = MonotonicNow();
+  const std::clock_t start = std::clock();  // counts no time in which the process does not run
   std::string brackets;
   for (int i = 0; i < 20000; ++i) brackets += "[1-2]";
   for (const std::string& text :
@@ -71,7 +70,7 @@ TEST(HostListTest, RejectsWhatIsTooMuchBeforeItMakesIt) {
   for (const char* text : {"1(x65537)", "1(x999999999999)", "65537", "1(x65536),1"}) {
     EXPECT_THAT(ExpandTaskCounts("V", text), StatusIs(kInvalid, HasSubstr("V='"))) << text;
   }
-  EXPECT_LT(MonotonicNow() - start, absl::Seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
   EXPECT_EQ(ExpandHostList("V", "n[1-65536]")->size(), 65536);
 }
 
