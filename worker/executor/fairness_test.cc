@@ -14,8 +14,9 @@
 namespace weir {
 namespace {
 
-// Loops end here at the latest; a loop that takes this long was not fair.
-constexpr int32_t kEndless = 3'000'000;
+// Loops end here at the latest; a loop that takes this long was not fair. The system may stop the other threads for
+// some seconds meanwhile.
+constexpr int32_t kEndless = 30'000'000;
 
 Out Int32(TestGraph& g, const std::string& op, const std::vector<Out>& inputs) {
   return g.Add(op, inputs, {TestGraph::A("T", DT_INT32)});
@@ -204,7 +205,7 @@ constexpr char kLoopFunctions[] = R"(
     }
     node_def {
       name: "end" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 3000000 } } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 30000000 } } }
     }
     node_def {
       name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
