@@ -41,7 +41,8 @@ GpuTestGroup::GpuTestGroup(std::vector<std::shared_ptr<GpuRuntime>> runtimes,
     auto member = GpuGroupMember::Create({.device = devices_.back().get(),
                                           .library = library,
                                           .rank = static_cast<int>(rank),
-                                          .size = static_cast<int>(runtimes.size())});
+                                          .size = static_cast<int>(runtimes.size()),
+                                          .reason_limit = absl::Seconds(20)});
     EXPECT_THAT(member, IsOk());
     members_.push_back(*std::move(member));
   }
