@@ -16,6 +16,7 @@
 #include "core/testing.h"
 #include "core/threads/cancellation.h"
 #include "distribute/cluster/address.h"
+#include "distribute/cluster/reserved_port.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "distribute/transport/grpc_master_client.h"
 #include "distribute/transport/grpc_master_service.h"
@@ -417,8 +418,11 @@ TEST_F(GrpcTransportTest, AServerFullOfCallsThatWaitClosesSessions) {
 }
 
 TEST_F(GrpcTransportTest, ADeadTaskIsNamedAndFoundAgain) {
+  ASSERT_OK_AND_ASSIGN(const auto port, ReservedPort::Create());  // else another process may take it meanwhile
+  const std::string& address = port->address();
+  pool_.reset();
+  StartServer(address, worker_service_.Methods());
   EXPECT_THAT(GetStatus(), IsOk());
-  const std::string address = server_->address();
   server_.reset();
   const absl::Status status = GetStatus();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr(kTask)));
