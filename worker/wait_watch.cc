@@ -82,10 +82,10 @@ bool WaitWatch::AwaitNextLook(absl::Time next, bool* asks) {
 }
 
 void WaitWatch::Look(bool asks) {
-  ForgetSucceeded();
+  const LostSessions lost = ForgetSucceeded();
   const Waits waits = SlowWaits();
   if (asks) AskMasters(waits);
-  Judge(waits);
+  Judge(waits, lost);
 }
 
 WaitWatch::Waits WaitWatch::SlowWaits() const {
@@ -98,21 +98,24 @@ WaitWatch::Waits WaitWatch::SlowWaits() const {
 }
 
 // The new incarnation of a master takes the place of the old one wherever it has used an object.
-void WaitWatch::ForgetSucceeded() {
-  absl::flat_hash_map<std::string, Lost> lost;
+WaitWatch::LostSessions WaitWatch::ForgetSucceeded() {
+  LostSessions lost;
   {
     MutexLock lock(mu_);
-    if (lost_sessions_.empty()) return;
+    if (lost_sessions_.empty()) return lost;
     lost = lost_sessions_;
   }
   const auto devices = options_.users();
-  for (const auto& [session, loss] : lost) {
+  absl::erase_if(lost, [&](const auto& entry) {
+    const auto& [session, loss] = entry;
     bool is_known = false;
     for (const auto& users : devices) is_known |= users->ForgetSucceeded(session, options_.sessions_of(loss.task));
-    if (is_known) continue;
+    if (is_known) return false;
     MutexLock lock(mu_);
     lost_sessions_.erase(session);
-  }
+    return true;
+  });
+  return lost;
 }
 
 void WaitWatch::AskMasters(const Waits& waits) {
@@ -173,13 +176,13 @@ void WaitWatch::Learn(const Question& question, const absl::Status& status) {
   changed_.notify_all();
 }
 
-std::optional<WaitWatch::Lost> WaitWatch::LossOf(const std::string& session) const {
+std::optional<WaitWatch::Lost> WaitWatch::LossOf(const std::string& session, const LostSessions& lost) const {
   const auto master = options_.master_of(session);
-  MutexLock lock(mu_);
   if (!master.has_value()) {
-    const auto lost = lost_sessions_.find(session);
-    return lost == lost_sessions_.end() ? std::nullopt : std::make_optional(lost->second);
+    const auto found = lost.find(session);
+    return found == lost.end() ? std::nullopt : std::make_optional(found->second);
   }
+  MutexLock lock(mu_);
   const auto dead = dead_.find(*master);
   if (dead == dead_.end()) return std::nullopt;
   return Lost{master->task, dead->second};
@@ -195,15 +198,15 @@ bool WaitWatch::CanEnd(const ResourceUsers::Wait& wait, const ResourceUsers::Use
          MonotonicNow() - user.last_use < options_.idle;
 }
 
-void WaitWatch::Judge(const Waits& waits) {
+void WaitWatch::Judge(const Waits& waits, const LostSessions& lost) {
   absl::flat_hash_set<int64_t> waiting;
   for (const ResourceUsers::Wait& wait : waits) waiting.insert(wait.step_id);
   for (const ResourceUsers::Wait& wait : waits) {
     std::optional<Lost> loss;
     bool goes_on = false;
     for (const ResourceUsers::User& user : wait.users) {
-      if (auto lost = LossOf(user.session); lost.has_value() && user.session != wait.session) {
-        loss = std::move(lost);
+      if (auto found = LossOf(user.session, lost); found.has_value() && user.session != wait.session) {
+        loss = std::move(found);
       } else {
         goes_on |= CanEnd(wait, user, waiting);
       }

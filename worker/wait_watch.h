@@ -61,20 +61,23 @@ class WaitWatch {
   };
   struct Question;
   using Waits = std::vector<ResourceUsers::Wait>;
+  using LostSessions = absl::flat_hash_map<std::string, Lost>;
 
   void Loop();
   // False: the watch is being destroyed. *asks: it is time to ask the masters again, not only to judge their answers.
   bool AwaitNextLook(absl::Time next, bool* asks);
   void Look(bool asks);
   Waits SlowWaits() const;
-  void ForgetSucceeded();
+  // Returns the lost sessions that nobody has succeeded. Those lost later in a look are the next one's: their
+  // successors may have used the objects before.
+  LostSessions ForgetSucceeded();
   void AskMasters(const Waits& waits);
   void Ask(const MasterWatch::Master& master);
   void Learn(const Question& question, const absl::Status& status);
   // nullopt: its master may be alive.
-  std::optional<Lost> LossOf(const std::string& session) const;
+  std::optional<Lost> LossOf(const std::string& session, const LostSessions& lost) const;
   // Fails the waits that concern a lost session.
-  void Judge(const Waits& waits);
+  void Judge(const Waits& waits, const LostSessions& lost);
   bool CanEnd(const ResourceUsers::Wait& wait, const ResourceUsers::User& user,
               const absl::flat_hash_set<int64_t>& waiting) const;
 
@@ -84,7 +87,7 @@ class WaitWatch {
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;
   bool has_found_dead_ GUARDED_BY(mu_) = false;  // since the last look
-  absl::flat_hash_map<std::string, Lost> lost_sessions_ GUARDED_BY(mu_);
+  LostSessions lost_sessions_ GUARDED_BY(mu_);
   // Of masters that concern a slow wait: how often in a row they refused connections, and why they count as dead.
   absl::flat_hash_map<MasterWatch::Master, int> refusals_ GUARDED_BY(mu_);
   absl::flat_hash_map<MasterWatch::Master, std::string> dead_ GUARDED_BY(mu_);
