@@ -70,7 +70,7 @@ TEST_F(ClockJumpTest, AHungTaskIsFoundAfterTheClockWasSetBack) {
   cluster_->Pause("worker", 1);
   const absl::Time paused = MonotonicNow();
   EXPECT_THAT(Run("sum:0", ""), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:worker/replica:0/task:1")));
-  EXPECT_LT(MonotonicNow() - paused, absl::Seconds(15));
+  EXPECT_LT(MonotonicNow() - paused, absl::Seconds(40));
 }
 
 TEST_F(ClockJumpTest, AWaitingStepOutlivesAClockThatIsSetOn) {
