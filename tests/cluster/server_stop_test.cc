@@ -19,14 +19,17 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 absl::Notification* begun = nullptr;
+absl::Notification* cancelled = nullptr;
 absl::Notification* may_end = nullptr;
 
 // Ignores that its step is cancelled.
 class StubbornKernel : public OpKernel {
  public:
-  absl::Status Compute(OpKernelContext&) override {
+  absl::Status Compute(OpKernelContext& context) override {
+    const auto token = context.cancellation()->Register([] { cancelled->Notify(); });
     begun->Notify();
     may_end->WaitForNotification();
+    context.cancellation()->Deregister(token);
     return absl::OkStatus();
   }
 };
@@ -35,6 +38,7 @@ class ServerStopTest : public testing::Test {
  protected:
   void SetUp() override {
     begun = &begun_;
+    cancelled = &cancelled_;
     may_end = &may_end_;
     ASSERT_THAT(RegisterAllOps(ops_), IsOk());
     ASSERT_THAT(RegisterAllKernels(kernels_), IsOk());
@@ -70,7 +74,7 @@ class ServerStopTest : public testing::Test {
 
   OpRegistry ops_;
   KernelRegistry kernels_;
-  absl::Notification begun_, may_end_;
+  absl::Notification begun_, cancelled_, may_end_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<GrpcMasterClient> client_;
   std::string session_;
@@ -83,6 +87,8 @@ TEST_F(ServerStopTest, StopNamesTheKernelThatDoesNotEnd) {
               StatusIs(absl::StatusCode::kDeadlineExceeded,
                        AllOf(HasSubstr("Task /job:worker/replica:0/task:0 did not stop within 200ms"),
                              HasSubstr("node 'stubborn' (Stubborn) on /job:worker/replica:0/task:0/device:CPU:0"))));
+  // The thread that stops the task may be late.
+  EXPECT_TRUE(cancelled_.WaitForNotificationWithTimeout(absl::Seconds(30)));
   may_end_.Notify();
   EXPECT_FALSE(step.get().ok());
   EXPECT_THAT(server_->Stop(absl::ZeroDuration(), absl::Seconds(60)), IsOk());
