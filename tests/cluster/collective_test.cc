@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kMembers = 3;
-constexpr absl::Duration kLimit = absl::Seconds(10);
+constexpr absl::Duration kLimit = absl::Seconds(30);
 
 // The all-reduce of one member: x is fed on its task.
 constexpr char kGraph[] = R"(
@@ -240,7 +240,8 @@ TEST_P(CollectiveClusterTest, ATaskTellsOfItsLinks) {
   const auto is_used = [transport](const auto& link) {
     return link.transport() == transport && link.bytes_received() > 0;
   };
-  for (int step = 0; step < 1000 && absl::c_none_of(response.link(), is_used); ++step) {
+  const absl::Time end = MonotonicNow() + absl::Minutes(1);
+  while (absl::c_none_of(response.link(), is_used) && MonotonicNow() < end) {
     ExpectSums();
     ASSERT_OK_AND_ASSIGN(const grpc::ByteBuffer reply, ask());
     ASSERT_THAT(MessageFromBuffer(reply, &response), IsOk());
