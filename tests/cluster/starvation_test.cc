@@ -16,7 +16,7 @@ namespace weir {
 namespace {
 
 constexpr int kLoops = 6;  // of each kind
-constexpr absl::Duration kLimit = absl::Seconds(10);
+constexpr absl::Duration kLimit = absl::Seconds(30);
 
 // DEVICE runs all but a session's master. "exit" never leaves its loop; "gated_exit" is the same behind a dequeue,
 // after which a compute thread continues the step. "tell" and "gated_tell" show that a loop's step runs.

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
+CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Minutes(3)}; }
 
 }  // namespace
 

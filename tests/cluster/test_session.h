@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Each call has a minute.
+// Each call has three minutes.
 class TestSession {
  public:
   // `graph`: a GraphDef in text format; `filters`: ConfigProto.device_filters. The test fails if there is no session.
