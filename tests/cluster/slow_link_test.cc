@@ -68,7 +68,7 @@ class SlowLinkTest : public testing::TestWithParam<bool> {
 
   void TearDown() override { proxy_->SetBytesPerSecond(int64_t{1} << 40); }  // so that the servers stop at once
 
-  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
+  static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(100)}; }
   absl::Status Run(RunStepArgs args) {
     args.session_handle = session_;
     return worker_->master()->RunStep(Soon(), args).status();
