@@ -1,5 +1,4 @@
 // Embeddings on parameter servers that are killed.
-#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -9,6 +8,7 @@
 #include "client/gradients.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 
@@ -71,8 +71,7 @@ class KillDuringSave : public TrainingState {
 };
 
 TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_cluster";
-  std::filesystem::remove_all(directory);
+  const ScratchDirectory directory;
   ASSERT_OK_AND_ASSIGN(
       std::unique_ptr<ProcessCluster> cluster,
       ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"ps", 2}, {"worker", 1}}, .restart = true}));
@@ -101,10 +100,10 @@ TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
     return FeedList{{keys, Tensor::Vector<int64_t>(KeysOf(step))}};
   };
   options.hooks = {StopAtStepHook(kSteps), killer};
-  options.checkpoint_dir = directory.string();
+  options.checkpoint_dir = directory.path();
   auto saver = std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{counters},
                                                 EmbeddingSaverOptions{.full_every = 4});
-  options.states = {std::make_shared<KillDuringSave>(saver, cluster.get(), (directory / "model.ckpt-20").string())};
+  options.states = {std::make_shared<KillDuringSave>(saver, cluster.get(), directory.Path("model.ckpt-20"))};
   options.checkpoint_steps = 5;
   TrainingLoop loop(scope, options);
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Session> session, Session::Connect(cluster->Target("worker", 0), scope));
@@ -121,13 +120,11 @@ TEST(EmbeddingClusterTest, NoPushIsLostOrMadeTwiceWhenServersAreKilled) {
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({{keys, Tensor::Vector<int64_t>(all)}}, {rows}));
   for (int64_t key = 0; key < kKeys; ++key) EXPECT_EQ(out[0].flat<float>()[3 * key], expected[key]) << key;
   EXPECT_THAT(session->Close(), IsOk());
-  std::filesystem::remove_all(directory);
 }
 
 // Pulls run ahead of the steps while parameter servers are killed: the loop recovers, and every batch counts once.
 TEST(EmbeddingClusterTest, PullsThatFailAheadOfTheStepsAreRecoveredFrom) {
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_prefetch_cluster";
-  std::filesystem::remove_all(directory);
+  const ScratchDirectory directory;
   ASSERT_OK_AND_ASSIGN(
       std::unique_ptr<ProcessCluster> cluster,
       ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"ps", 2}, {"worker", 1}}, .restart = true}));
@@ -158,7 +155,7 @@ TEST(EmbeddingClusterTest, PullsThatFailAheadOfTheStepsAreRecoveredFrom) {
     return FeedList{{keys, Tensor::Vector<int64_t>(KeysOf(step))}};
   });
   options.hooks = {StopAtStepHook(24), killer};
-  options.checkpoint_dir = directory.string();
+  options.checkpoint_dir = directory.path();
   options.states = {
       std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{counters}, EmbeddingSaverOptions{})};
   options.checkpoint_steps = 5;
@@ -176,7 +173,6 @@ TEST(EmbeddingClusterTest, PullsThatFailAheadOfTheStepsAreRecoveredFrom) {
   ASSERT_OK_AND_ASSIGN(std::vector<Tensor> out, session->Run({{keys, Tensor::Vector<int64_t>(all)}}, {rows}));
   for (int64_t key = 0; key < kKeys; ++key) EXPECT_EQ(out[0].flat<float>()[3 * key], expected[key]) << key;
   EXPECT_THAT(session->Close(), IsOk());
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Parts of embeddings that move between parameter servers, while workers push and servers are killed.
 #include <atomic>
 #include <deque>
-#include <filesystem>
 #include <thread>
 
 #include "client/embedding/embedding_parts.h"
@@ -12,6 +11,7 @@
 #include "client/gradients.h"
 #include "client/ops.h"
 #include "client/training_loop.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
 #include "tensorflow/core/protobuf/master.pb.h"
@@ -306,8 +306,7 @@ class MoveAndKill : public TrainingHook {
 };
 
 TEST(EmbeddingMoveTest, ServersThatAreKilledDuringMovesLeaveTheOldOrTheNew) {
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_move_cluster";
-  std::filesystem::remove_all(directory);
+  const ScratchDirectory directory;
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   Counter counter(0);
   // Of the victims one has the map, one had parts from the start, and one had none.
@@ -327,7 +326,7 @@ TEST(EmbeddingMoveTest, ServersThatAreKilledDuringMovesLeaveTheOldOrTheNew) {
                                                 int64_t{1});
   options.feeds = [&](int64_t step) -> absl::StatusOr<FeedList> { return counter.Feeds(step); };
   options.hooks = {moves};
-  options.checkpoint_dir = directory.string();
+  options.checkpoint_dir = directory.path();
   options.states = {std::make_shared<EmbeddingSaver>(counter.scope, std::vector<EmbeddingVariable>{counter.variable},
                                                      EmbeddingSaverOptions{.full_every = 4})};
   options.checkpoint_steps = 4;
@@ -342,13 +341,10 @@ TEST(EmbeddingMoveTest, ServersThatAreKilledDuringMovesLeaveTheOldOrTheNew) {
   EXPECT_THAT(PartsOf(counter.variable, *cluster).Move(std::vector<int32_t>(kParts, 1)).status(), IsOk());
   EXPECT_EQ(counter.Values(), Counts(steps));
   EXPECT_THAT(counter.session->Close(), IsOk());
-  std::filesystem::remove_all(directory);
 }
 
 TEST(EmbeddingMoveTest, TheMapIsInTheCheckpoint) {
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_move_checkpoint";
-  std::filesystem::remove_all(directory);
-  std::filesystem::create_directories(directory);
+  const ScratchDirectory directory;
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   Counter counter(0);
   EmbeddingSaver saver(counter.scope, {counter.variable});
@@ -360,7 +356,7 @@ TEST(EmbeddingMoveTest, TheMapIsInTheCheckpoint) {
     ASSERT_THAT(counter.session->Run(counter.Feeds(i), {}, {counter.push}).status(), IsOk());
   };
   const auto save = [&](const std::string& name) {
-    ASSERT_THAT(saver.Save(*counter.session, (directory / name).string()), IsOk());
+    ASSERT_THAT(saver.Save(*counter.session, directory.Path(name)), IsOk());
   };
   step(0);
   save("a");
@@ -379,7 +375,7 @@ TEST(EmbeddingMoveTest, TheMapIsInTheCheckpoint) {
   ASSERT_THAT(parts.Move(std::vector<int32_t>(kParts, 1)).status(), IsOk());
   step(4);
   EXPECT_EQ(counter.Values(), Counts(5));
-  ASSERT_THAT(saver.Restore(*counter.session, (directory / "d").string()), IsOk());
+  ASSERT_THAT(saver.Restore(*counter.session, directory.Path("d")), IsOk());
   EXPECT_EQ(counter.Values(), Counts(4));
   ASSERT_OK_AND_ASSIGN(PartsState state, parts.Read());
   EXPECT_EQ(state.owners, owners);
@@ -405,17 +401,14 @@ TEST(EmbeddingMoveTest, TheMapIsInTheCheckpoint) {
     EmbeddingSaver restorer(restored.scope, {restored.variable});
     ASSERT_THAT(restored.Connect(*cluster), IsOk());
     ASSERT_THAT(restored.session->RunTargets({InitializeAll(restored.scope)}), IsOk());
-    ASSERT_THAT(restorer.Restore(*restored.session, (directory / "e").string()), IsOk());
+    ASSERT_THAT(restorer.Restore(*restored.session, directory.Path("e")), IsOk());
     EXPECT_EQ(restored.Values(), Counts(4)) << options.parts;
     EXPECT_THAT(restored.session->Close(), IsOk());
   }
-  std::filesystem::remove_all(directory);
 }
 
 TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "embedding_move_grown";
-  std::filesystem::remove_all(directory);
-  std::filesystem::create_directories(directory);
+  const ScratchDirectory directory;
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<ProcessCluster> cluster, StartCluster(1));
   EmbeddingVariableOptions two = CounterOptions();
   two.devices.resize(2);
@@ -426,17 +419,16 @@ TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
     ASSERT_THAT(counter.Connect(*cluster), IsOk());
     ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope)}), IsOk());
     ASSERT_THAT(
-        steps == 0 ? saver.Initialize(*counter.session) : saver.Restore(*counter.session, (directory / "0").string()),
+        steps == 0 ? saver.Initialize(*counter.session) : saver.Restore(*counter.session, directory.Path("0")),
         IsOk());
     ASSERT_THAT(counter.session->Run(counter.Feeds(steps), {}, {counter.push}).status(), IsOk());
-    const std::string path = (directory / std::to_string(steps)).string();
+    const std::string path = directory.Path(std::to_string(steps));
     ASSERT_THAT(saver.Save(*counter.session, path), IsOk());
     EXPECT_FALSE(saver.last_was_delta());
     ASSERT_THAT(saver.Restore(*counter.session, path), IsOk());
     EXPECT_EQ(counter.Values(), Counts(++steps));
     EXPECT_THAT(counter.session->Close(), IsOk());
   }
-  std::filesystem::remove_all(directory);
 }
 
 TEST(EmbeddingMoveTest, WhatAMoveThatFailedLateHasLeftGoesBeforeTheNext) {
