@@ -1,6 +1,7 @@
 // Parts of embeddings that move between parameter servers, while workers push and servers are killed.
 #include <atomic>
 #include <deque>
+#include <latch>
 #include <thread>
 
 #include "client/embedding/embedding_parts.h"
@@ -126,6 +127,7 @@ TEST(EmbeddingMoveTest, SumsComeOutExactlyWhileWorkersOfTheirOwnPush) {
   // Two workers that pull and push in one step, and one that pulls ahead.
   constexpr int kWorkers = 3;
   std::atomic<bool> stop{false};
+  std::latch begun(kWorkers);  // their first steps have ended
   std::vector<int64_t> steps(kWorkers);
   std::vector<absl::Status> statuses(kWorkers);
   std::vector<std::thread> threads;
@@ -140,14 +142,16 @@ TEST(EmbeddingMoveTest, SumsComeOutExactlyWhileWorkersOfTheirOwnPush) {
       while (status.ok() && !stop) {
         const FeedList feeds = i == 2 ? FeedList() : counter.Feeds(steps[i]);
         status = counter.session->Run(feeds, {}, {counter.push}).status();
-        if (status.ok()) ++steps[i];
+        if (status.ok() && ++steps[i] == 1) begun.count_down();
       }
+      if (steps[i] == 0) begun.count_down();
       if (counter.prefetch != nullptr) counter.prefetch->Stop().IgnoreError();
       statuses[i] = status;
       if (counter.session != nullptr) counter.session->Close().IgnoreError();
     });
   }
 
+  begun.wait();
   EmbeddingParts parts = PartsOf(first.variable, *cluster);
   const std::vector<std::vector<bool>> allowed = {
       {true, true, true}, {true, false, true}, {false, true, false}, {true, true, false}, {true, true, true}};
