@@ -420,9 +420,8 @@ TEST(EmbeddingMoveTest, ATaskThatTheCheckpointDoesNotHaveIsInTheNext) {
     EmbeddingSaver saver(counter.scope, {counter.variable});
     ASSERT_THAT(counter.Connect(*cluster), IsOk());
     ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope)}), IsOk());
-    ASSERT_THAT(
-        steps == 0 ? saver.Initialize(*counter.session) : saver.Restore(*counter.session, directory.Path("0")),
-        IsOk());
+    ASSERT_THAT(steps == 0 ? saver.Initialize(*counter.session) : saver.Restore(*counter.session, directory.Path("0")),
+                IsOk());
     ASSERT_THAT(counter.session->Run(counter.Feeds(steps), {}, {counter.push}).status(), IsOk());
     const std::string path = directory.Path(std::to_string(steps));
     ASSERT_THAT(saver.Save(*counter.session, path), IsOk());
@@ -466,24 +465,22 @@ TEST(EmbeddingMoveTest, AMoveThatCannotComeToItsEndChangesNothing) {
   const EmbeddingPull pull = counter.variable.Pull(counter.worker, counter.keys);
   const Operation held = ops::NoOp(counter.scope.ColocateWith(counter.variable.map().op())
                                        .WithControlDependencies(std::vector<Output>{pull.unique, never}));
+  const Output holds = ops::FIFOQueueV2(counter.worker, {DT_INT64}, {.shared_name = "holds"});
+  const Operation tell = ops::QueueEnqueueV2(counter.worker.WithControlDependencies(std::vector<Output>{pull.unique}),
+                                             holds, {counter.scope.Constant(Tensor::Scalar<int64_t>(0))});
+  const Output told = ops::QueueDequeueV2(counter.worker, holds, {DT_INT64})[0];
   ASSERT_THAT(counter.Connect(*cluster), IsOk());
   ASSERT_THAT(counter.session->RunTargets({InitializeAll(counter.scope), counter.variable.initializer()}), IsOk());
   EmbeddingParts parts = PartsOf(counter.variable, *cluster, {.max_pause = absl::Milliseconds(300)});
-  ASSERT_OK_AND_ASSIGN(PartsState before, parts.Read());
+  ASSERT_OK_AND_ASSIGN(const PartsState before, parts.Read());
   std::thread holder([&] {
     tensorflow::RunOptions run;
     run.set_timeout_in_ms(60000);
-    counter.session->Run(counter.Feeds(0), {}, {held}, run).IgnoreError();
+    counter.session->Run(counter.Feeds(0), {}, {held, tell}, run).IgnoreError();
   });
-  // Until the step holds the map, moves succeed.
-  std::vector<int32_t> owners(kParts);
-  absl::Status status;
-  for (int i = 0; status.ok(); ++i) {
-    ASSERT_OK_AND_ASSIGN(before, parts.Read());
-    std::fill(owners.begin(), owners.end(), i % 3);
-    status = parts.Move(owners).status();
-  }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("Moving parts of embedding")));
+  EXPECT_THAT(counter.session->Run({told}), IsOk());
+  EXPECT_THAT(parts.Move(std::vector<int32_t>(kParts, 2)).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("Moving parts of embedding")));
   ASSERT_OK_AND_ASSIGN(PartsState after, parts.Read());
   EXPECT_EQ(after.owners, before.owners);
   EXPECT_EQ(after.epoch, before.epoch);
