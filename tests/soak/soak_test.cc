@@ -51,7 +51,16 @@ void ExpectFlat(const std::string& what, int64_t steps, int64_t allowed_bytes, p
     }
     ASSERT_THAT(step(i), IsOk()) << "step " << i;
   }
-  const ProcessUsage late = Usage(pid);
+  const auto is_flat = [&](const ProcessUsage& usage) {
+    return (!kMemoryIsMeasured || usage.resident_bytes - early.resident_bytes <= allowed_bytes) &&
+           usage.threads <= early.threads + 8 && usage.files <= early.files + 4;
+  };
+  ProcessUsage late = Usage(pid);
+  // Connections, threads and sessions that have ended may be released later.
+  for (const absl::Time end = MonotonicNow() + absl::Seconds(30); !is_flat(late) && MonotonicNow() < end;) {
+    absl::SleepFor(absl::Milliseconds(20));
+    late = Usage(pid);
+  }
   std::printf("%s: %8lld steps, %s, %.1f s\n", what.c_str(), static_cast<long long>(steps), late.ToString().c_str(),
               absl::ToDoubleSeconds(MonotonicNow() - start));
   if (kMemoryIsMeasured) {
