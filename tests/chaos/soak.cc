@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kSteps = 400, kBriefSteps = 100, kCheckpointSteps = 20;
 constexpr int64_t kFewestJobs = 3;
 constexpr int kFaults = 4;  // of a job
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kPatience = absl::Minutes(2), kSettling = absl::Seconds(30), kLook = absl::Milliseconds(50);
 constexpr absl::Duration kLongestFault = absl::Seconds(9), kLongestBriefFault = absl::Seconds(3),
                          kDelay = absl::Milliseconds(12);
 // Longer than a client is cut off. What a killed chief leaves must be gone by the time that memory is compared.
@@ -63,7 +63,11 @@ class Soak {
       ++jobs_;
     }
     std::string growth;
-    const bool flat = IsFlat(early, &growth);
+    bool flat = IsFlat(early, &growth);
+    // What has ended may be released later.
+    for (const absl::Time end = MonotonicNow() + kSettling; !flat && MonotonicNow() < end; absl::SleepFor(kLook)) {
+      flat = IsFlat(early, &growth);
+    }
     return Print({.measure = "soak",
                   .runs = absl::StrCat(jobs_, " jobs of ", steps_, " steps, ", kills_, " kills, ", stops_, " stops, ",
                                        cuts_, " cuts, ", Seconds(MonotonicNow() - start)),
@@ -143,6 +147,7 @@ class Soak {
   }
 
   bool IsFlat(const std::vector<ProcessUsage>& early, std::string* growth) {
+    growth->clear();
     const std::vector<ProcessUsage> late = Usage();
     bool flat = true;
     for (size_t i = 0; i < late.size(); ++i) {
