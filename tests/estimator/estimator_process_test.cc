@@ -83,12 +83,14 @@ class EstimatorProcessTest : public ::testing::Test {
     }
     return true;
   }
+  // The step of the newest checkpoint; -1: there is none.
+  int64_t SavedStep() const {
+    const auto latest = LatestCheckpoint(files_.get(), model_dir());
+    int64_t saved = 0;
+    return latest.ok() && absl::SimpleAtoi(latest->substr(latest->rfind('-') + 1), &saved) ? saved : -1;
+  }
   bool AwaitCheckpoint(int64_t step) {
-    return Await([&] {
-      const auto latest = LatestCheckpoint(files_.get(), model_dir());
-      int64_t saved = 0;
-      return latest.ok() && absl::SimpleAtoi(latest->substr(latest->rfind('-') + 1), &saved) && saved >= step;
-    });
+    return Await([&] { return SavedStep() >= step; });
   }
   bool AwaitText(const std::string& name, const std::string& text) {
     return Await([&] { return absl::StrContains(processes_[name]->Log(), text); });
@@ -107,18 +109,19 @@ class EstimatorProcessTest : public ::testing::Test {
 
 // Two trainers on one directory, as after a partition: the first one stands still while the second starts and finishes.
 TEST_F(EstimatorProcessTest, AStoppedTrainerThatContinuesLeavesItsSuccessorsCheckpoints) {
-  const auto start = [&](const std::string& name) {
+  const auto start = [&](const std::string& name, int64_t steps) {
     ServerProcess::Options options;
     options.name = name;
-    options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
-                         "--steps",      "2000",   "--checkpoint-steps", "100"};
+    options.arguments = {WEIR_ESTIMATOR, "--data",  WEIR_DATASET,          "--model-dir",
+                         model_dir(),    "--steps", std::to_string(steps), "--checkpoint-steps",
+                         "100"};
     options.environment = EnvironmentWith("TF_CONFIG", std::nullopt);
     options.log_file = directory_.Path(absl::StrCat(name, ".log"));
     options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
     processes_[name] = std::make_unique<ServerProcess>(std::move(options));
     ASSERT_THAT(processes_[name]->Launch(), IsOk());
   };
-  start("first");
+  start("first", 1'000'000);  // more than it ever makes
   ASSERT_TRUE(AwaitCheckpoint(200));
   // Not in the short moment in which it holds the directory's lock: nothing could go on then.
   const auto stop = [&] {
@@ -129,7 +132,7 @@ TEST_F(EstimatorProcessTest, AStoppedTrainerThatContinuesLeavesItsSuccessorsChec
     return false;
   };
   ASSERT_TRUE(Await(stop));
-  start("second");
+  start("second", SavedStep() + 1800);
   ASSERT_TRUE(AwaitEnd("second"));
   EXPECT_THAT(processes_["second"]->Log(), Not(HasSubstr("estimator: ")));
   ASSERT_OK_AND_ASSIGN(const CheckpointState state, ReadCheckpointState(files_.get(), model_dir()));
