@@ -25,9 +25,10 @@ class Demo {
     int fds[2];
     EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
     output_ = fds[0];
+    // More steps than it ever makes.
     const char* const arguments[] = {WEIR_DIGITS, "--demo",     "--weir",      WEIR_PROGRAM,
                                      "--data",    WEIR_DATASET, "--directory", directory_.path().c_str(),
-                                     nullptr};
+                                     "--steps",   "1000000",    nullptr};
     pid_ = fork();
     if (pid_ == 0) {
       setpgid(0, 0);
@@ -105,7 +106,7 @@ TEST(DemoSignalTest, CtrlCEndsItInOrder) {
   Demo demo;
   ASSERT_TRUE(demo.AwaitTraining()) << demo.text();
   demo.SignalGroup(SIGINT);
-  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(30)), 130) << demo.text();
+  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(60)), 130) << demo.text();
   EXPECT_THAT(demo.text(), ::testing::HasSubstr("digits: interrupted"));
   // It has waited for all of its tasks: there is nobody to inherit.
   EXPECT_TRUE(Demo::NothingIsLeft(absl::ZeroDuration()));
@@ -115,7 +116,7 @@ TEST(DemoSignalTest, SigtermEndsItInOrder) {
   Demo demo;
   ASSERT_TRUE(demo.AwaitTraining()) << demo.text();
   demo.SignalGroup(SIGTERM);
-  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(30)), 143) << demo.text();
+  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(60)), 143) << demo.text();
   EXPECT_TRUE(Demo::NothingIsLeft(absl::ZeroDuration()));
 }
 
@@ -124,16 +125,16 @@ TEST(DemoSignalTest, ASecondCtrlCEndsItAtOnce) {
   ASSERT_TRUE(demo.AwaitTraining()) << demo.text();
   demo.SignalGroup(SIGINT);
   demo.SignalGroup(SIGINT);
-  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(30)), 130) << demo.text();
-  EXPECT_TRUE(Demo::NothingIsLeft(absl::Seconds(10)));
+  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(60)), 130) << demo.text();
+  EXPECT_TRUE(Demo::NothingIsLeft(absl::Seconds(30)));
 }
 
 TEST(DemoSignalTest, ItsTasksDieWithIt) {
   Demo demo;
   ASSERT_TRUE(demo.AwaitTraining()) << demo.text();
   demo.SignalGroup(SIGKILL);
-  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(30)), 137);
-  EXPECT_TRUE(Demo::NothingIsLeft(absl::Seconds(10)));
+  EXPECT_EQ(demo.AwaitEnd(absl::Seconds(60)), 137);
+  EXPECT_TRUE(Demo::NothingIsLeft(absl::Seconds(30)));
 }
 
 }  // namespace
