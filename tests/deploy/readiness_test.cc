@@ -109,7 +109,10 @@ TEST_F(ReadinessTest, ProbesByGrpcAreAnswered) {
 TEST_F(ReadinessTest, ProbesByCommandAreAnswered) {
   StartServer("");
   const std::string target = "grpc://" + Address();
-  EXPECT_EQ(Probe(target), 0);
+  // The server has two seconds for its answer, which a busy machine may use up.
+  int code = Probe(target);
+  for (int attempt = 1; attempt < 5 && code != 0; ++attempt) code = Probe(target);
+  EXPECT_EQ(code, 0);
   EXPECT_EQ(Probe("--wait 60 " + target + " " + target), 0);
   EXPECT_EQ(*server_->Terminate(absl::Seconds(30)), 0);
   EXPECT_EQ(Probe(target), 1);
