@@ -32,7 +32,7 @@ class InputProcessTest : public ::testing::Test {
     options.train = options.global_step.AssignAdd(on_ps.WithControlDependencies({add}), int64_t{1});
     options.checkpoint_dir = directory_.path();
     options.checkpoint_steps = 4;
-    options.recovery_timeout = absl::Seconds(20);
+    options.recovery_timeout = absl::Seconds(60);
     return options;
   }
   absl::StatusOr<std::unique_ptr<Session>> Connect() { return Session::Connect(cluster_->Target("worker", 0), scope_); }
