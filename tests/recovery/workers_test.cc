@@ -37,23 +37,30 @@ class RestoreHook : public TrainingHook {
   bool was_restored_ = false;
 };
 
-// The others begin their steps after the first worker's first one.
-class FirstStepHook : public TrainingHook {
+// The others begin their steps after the first worker's first one, and wait half-way until it has recovered.
+class PaceHook : public TrainingHook {
  public:
-  FirstStepHook(bool is_first, absl::Notification* first_step) : is_first_(is_first), first_step_(first_step) {}
+  PaceHook(bool is_first, int64_t half, absl::Notification* first_step, absl::Notification* recovered)
+      : is_first_(is_first), half_(half), first_step_(first_step), recovered_(recovered) {}
 
   absl::Status Begin(Session&, int64_t) override {
     if (!is_first_) first_step_->WaitForNotification();
     return absl::OkStatus();
   }
-  absl::StatusOr<bool> AfterStep(Session&, const StepReport&) override {
+  absl::StatusOr<bool> AfterStep(Session&, const StepReport& report) override {
     if (is_first_ && !first_step_->HasBeenNotified()) first_step_->Notify();
+    if (!is_first_ && report.global_step >= half_) recovered_->WaitForNotification();
     return false;
+  }
+  void Recovered(const RecoveryReport&) override {
+    if (is_first_ && !recovered_->HasBeenNotified()) recovered_->Notify();
   }
 
  private:
   const bool is_first_;
+  const int64_t half_;
   absl::Notification* const first_step_;
+  absl::Notification* const recovered_;
 };
 
 // The trainings of all workers. The first one's loop causes the fault.
@@ -71,6 +78,7 @@ class WorkersTraining {
         const absl::Cleanup end = [this, i] {
           if (i > 0) others_.DecrementCount();
           if (i == 0 && !first_step_.HasBeenNotified()) first_step_.Notify();
+          if (i == 0 && !recovered_.HasBeenNotified()) recovered_.Notify();
         };
         return Train(i);
       }));
@@ -137,7 +145,7 @@ class WorkersTraining {
     options.feeds = [&](int64_t step) { return FeedsOfStep(*strategy, training, static_cast<int>(step)); };
     options.hooks = {fault, restores, NanHook(0)};
     if (mode_ == Mode::kAsynchronous) {
-      options.hooks.push_back(std::make_shared<FirstStepHook>(worker == 0, &first_step_));
+      options.hooks.push_back(std::make_shared<PaceHook>(worker == 0, num_steps() / 2, &first_step_, &recovered_));
     }
     options.max_steps = num_steps();
     options.checkpoint_dir = directory_.Path("checkpoints");
@@ -165,6 +173,7 @@ class WorkersTraining {
     if (ps != nullptr) {
       // The others need updates to end; then there are none.
       if (worker > 0) return outcome;
+      if (!recovered_.HasBeenNotified()) recovered_.Notify();
       others_.Wait();
     }
     ASSIGN_OR_RETURN(const std::vector<Tensor> values, session->Run(training.reads));
@@ -178,6 +187,7 @@ class WorkersTraining {
   const Fault fault_;
   absl::BlockingCounter others_{kWorkers - 1};  // than the first, in progress
   absl::Notification first_step_;               // of the first, or it has ended
+  absl::Notification recovered_;                // the first, or it has ended
   const ScratchDirectory directory_;
   std::unique_ptr<ProcessCluster> cluster_;
 };
