@@ -38,9 +38,12 @@ class DoAtStep : public TrainingHook {
     if (act) act();
     return false;
   }
-  void Recovered(const RecoveryReport& report) override { recoveries.push_back(report); }
+  // A server that stood still is recovered from too, but has lost nothing to restore.
+  void Recovered(const RecoveryReport& report) override {
+    if (!report.restored_from.empty()) restores.push_back(report);
+  }
 
-  std::vector<RecoveryReport> recoveries;
+  std::vector<RecoveryReport> restores;
 
  private:
   std::map<int64_t, std::function<void()>> actions_;
@@ -169,9 +172,9 @@ TEST_P(LostDiskTest, TrainingResumesFromThePeersCopy) {
   program.options.hooks.push_back(hook);
   ASSERT_OK_AND_ASSIGN(const int64_t reached, Train(program, 60));
   EXPECT_EQ(reached, 60);
-  ASSERT_THAT(hook->recoveries, SizeIs(3));
+  ASSERT_THAT(hook->restores, SizeIs(3));
   for (int i = 0; i < 3; ++i) {
-    const RecoveryReport& recovery = hook->recoveries[i];
+    const RecoveryReport& recovery = hook->restores[i];
     EXPECT_THAT(recovery.restored_from, StartsWith("model/"));
     const int64_t newest = 15 + 20 * i;
     if (GetParam()) {  // it may not have been complete
@@ -193,8 +196,8 @@ TEST_F(CheckpointStoreTest, ALostStoreIsFilledAgainBeforeTheNextSave) {
   program.options.hooks.push_back(hook);
   ASSERT_OK_AND_ASSIGN(const int64_t reached, Train(program, 20));
   EXPECT_EQ(reached, 20);
-  ASSERT_THAT(hook->recoveries, SizeIs(3));
-  for (const RecoveryReport& recovery : hook->recoveries) EXPECT_EQ(recovery.resumed_at, 15);
+  ASSERT_THAT(hook->restores, SizeIs(3));
+  for (const RecoveryReport& recovery : hook->restores) EXPECT_EQ(recovery.resumed_at, 15);
 }
 
 // Loses a server after a step, and lets other steps of the session meet the loss, and its end.
@@ -211,9 +214,11 @@ class LossThatOtherStepsMeet : public TrainingHook {
     }
     return false;
   }
-  void Recovered(const RecoveryReport& report) override { recoveries.push_back(report); }
+  void Recovered(const RecoveryReport& report) override {
+    if (!report.restored_from.empty()) restores.push_back(report);
+  }
 
-  std::vector<RecoveryReport> recoveries;
+  std::vector<RecoveryReport> restores;
 
  private:
   const Output on_server_;
@@ -228,9 +233,9 @@ TEST_F(CheckpointStoreTest, ALossThatOtherStepsMeetFirstIsRecoveredFrom) {
   program.options.hooks.push_back(hook);
   ASSERT_OK_AND_ASSIGN(const int64_t reached, Train(program, 12));
   EXPECT_EQ(reached, 12);
-  ASSERT_THAT(hook->recoveries, SizeIs(1));
-  EXPECT_TRUE(absl::IsNotFound(hook->recoveries[0].cause)) << hook->recoveries[0].cause;
-  EXPECT_EQ(hook->recoveries[0].resumed_at, 5);
+  ASSERT_THAT(hook->restores, SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(hook->restores[0].cause)) << hook->restores[0].cause;
+  EXPECT_EQ(hook->restores[0].resumed_at, 5);
 }
 
 TEST_F(CheckpointStoreTest, AGenerationWithoutAllPartsIsSkippedAsAWhole) {
