@@ -15,6 +15,11 @@
 namespace weir {
 namespace {
 
+// Begins as TensorFlow's message does, which programs look for.
+constexpr char kLate[] =
+    "Timed out waiting for notification: the step's time limit was over while its graph was prepared. Give the first "
+    "step of a large graph more time";
+
 absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::ParseFull(device));
   return name.TaskName();
@@ -61,8 +66,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   const auto check = [&step = options.step]() -> absl::Status {
     if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return step.cancellation->status();
     if (MonotonicNow() < step.deadline) return absl::OkStatus();
-    return errors::DeadlineExceeded("Timed out waiting for notification: the step's time limit was over while its ",
-                                    "graph was prepared. Give the first step of a large graph more time");
+    return absl::DeadlineExceededError(kLate);
   };
   PreparationOptions preparation{.placement = {.devices = tasks.PlacementOrder(),
                                                .kernels = options.kernels,
@@ -170,7 +174,8 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
       first_error = handle.status();
     }
   }
-  return first_error;
+  const bool is_late = absl::IsDeadlineExceeded(first_error) && call.deadline == options.step.deadline;
+  return is_late ? Annotate(std::move(first_error), kLate) : first_error;
 }
 
 const ClientGraph::Part* ClientGraph::coordinator() const {

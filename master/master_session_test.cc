@@ -30,6 +30,7 @@ class ForgetfulWorker : public FakeWorker {
   }
 
   void Forget() { known_.clear(); }
+  absl::Status registers;
   int registrations() const { return registrations_; }
 
   void GetStepWaitsAsync(const CallOptions&, const GetStepWaitsRequest* request, GetStepWaitsResponse* response,
@@ -46,6 +47,7 @@ class ForgetfulWorker : public FakeWorker {
   }
   void RegisterGraphAsync(const CallOptions&, std::shared_ptr<const RegisterGraphArgs>,
                           ResultCallback<std::string> done) override {
+    if (!registers.ok()) return done(registers);
     known_ = absl::StrCat("graph", ++registrations_);
     done(known_);
   }
@@ -168,6 +170,16 @@ TEST_F(MasterSessionTest, AGraphIsNotPreparedAfterTheStepsDeadline) {
   EXPECT_THAT(session_->Run({.cancellation = &gone}, args),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("The client has gone")));
   EXPECT_EQ(pool_.worker->registrations(), 0);
+}
+
+TEST_F(MasterSessionTest, AGraphThatIsNotRegisteredInTheStepsTimeTimesOutInTensorFlowsWords) {
+  pool_.worker->registers = errors::DeadlineExceeded("RegisterGraph did not end");
+  RunStepArgs args{.fetches = {"y:0"}};
+  args.feeds = {{"x:0", AsScalar<float>(1)}};
+  args.options.set_timeout_in_ms(20'000);
+  EXPECT_THAT(session_->Run({.deadline = MonotonicNow() + absl::Minutes(1)}, args).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("Timed out waiting for notification"), HasSubstr("RegisterGraph did not end"))));
 }
 
 }  // namespace

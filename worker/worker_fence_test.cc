@@ -79,7 +79,9 @@ TEST_F(WorkerFenceTest, TheDeadlineEndsTheWaitForStepsOfAnEarlierSession) {
   EXPECT_TRUE(CreateSession("later", /*incarnation=*/2).ok());
 }
 
-TEST_F(WorkerFenceTest, ASessionThatIsGoneIsAborted) { EXPECT_EQ(Fence("gone", {1}).code(), absl::StatusCode::kAborted); }
+TEST_F(WorkerFenceTest, ASessionThatIsGoneIsAborted) {
+  EXPECT_EQ(Fence("gone", {1}).code(), absl::StatusCode::kAborted);
+}
 
 TEST_F(WorkerFenceTest, TooManyStepsAreRejected) {
   EXPECT_TRUE(Fence("s", std::vector<int64_t>(1024, 1)).ok());

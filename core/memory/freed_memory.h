@@ -3,12 +3,13 @@
 
 namespace weir {
 
-// Lets malloc keep freed blocks for later ones, so that large messages do not fault in their pages again. For a server's
-// main program, before it starts threads; without it malloc's own thresholds hold.
+// Lets malloc keep freed blocks for later ones, so that large messages do not fault in their pages again. For a
+// server's main program, before it starts threads; without it malloc's own thresholds hold.
 void KeepFreedMemory();
 
-// During its life, and all at once at its end, freed memory goes back to the system. malloc_trim alone would leave up to
-// 64 MiB at the end of each heap but the main one: only freeing shortens those. Concerns the whole process; thread-safe.
+// During its life, and all at once at its end, freed memory goes back to the system. malloc_trim alone would leave up
+// to 64 MiB at the end of each heap but the main one: only freeing shortens those. Concerns the whole process;
+// thread-safe.
 class FreedMemoryReturn {
  public:
   FreedMemoryReturn();

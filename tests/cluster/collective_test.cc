@@ -37,7 +37,10 @@ class Member {
  public:
   // `wire`: how messages look; see core/wire/wire_options.h.
   Member(const ProcessCluster& cluster, int index, std::string wire = "", int group = 1)
-      : index_(index), group_(group), wire_(std::move(wire)), master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
+      : index_(index),
+        group_(group),
+        wire_(std::move(wire)),
+        master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
 
   absl::Status Connect() {
     tensorflow::CreateSessionRequest request;

@@ -1,14 +1,12 @@
 // Graphs that mean harm: a clear error of the session or of the step, and the server goes on.
 #include <google/protobuf/text_format.h>
 
-#include "absl/strings/match.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 #include "tests/hostile/hostile_server.h"
 
 namespace weir {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 using HostileGraph = HostileServer;
@@ -212,20 +210,14 @@ TEST_F(HostileGraph, AnEndlessLoopOfFunctionsEndsWithItsStep) {
   run.set_session_handle(session.session_handle());
   run.add_fetch("bad:0");
   run.mutable_options()->set_timeout_in_ms(100);
-  // On a busy machine the time of the first steps may be over before the graph is registered.
-  absl::Status status = Master("RunStep", run);
-  for (int attempt = 1; attempt < 5 && !absl::StrContains(status.message(), kTimedOut); ++attempt) {
-    status = Master("RunStep", run);
-  }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut)));
+  EXPECT_THAT(Master("RunStep", run), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut)));
   tensorflow::CloseSessionRequest close;
   close.set_session_handle(session.session_handle());
   EXPECT_THAT(Master("CloseSession", close), IsOk());
 }
 
-// Also in the master's words: the time was over while a task registered the graph.
 testing::Matcher<absl::Status> EndedByItsLimit() {
-  return StatusIs(absl::StatusCode::kDeadlineExceeded, AnyOf(HasSubstr(kTimedOut), HasSubstr("RegisterGraph to task")));
+  return StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(kTimedOut));
 }
 
 // A step with a limit of a second ends soon after it.
