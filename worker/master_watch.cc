@@ -8,6 +8,12 @@
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
 namespace weir {
+namespace {
+
+// After a pause of this process, one failure says nothing about the time before it.
+constexpr int kLeastFailures = 2;
+
+}  // namespace
 
 struct MasterWatch::Question {
   Master master;
@@ -48,8 +54,8 @@ void MasterWatch::AskAll() {
   const absl::flat_hash_set<Master> masters(known.begin(), known.end());
   {
     MutexLock lock(mu_);
-    absl::erase_if(last_answer_, [&](const auto& entry) { return !masters.contains(entry.first); });
-    for (const Master& master : masters) last_answer_.try_emplace(master, MonotonicNow());
+    absl::erase_if(contacts_, [&](const auto& entry) { return !masters.contains(entry.first); });
+    for (const Master& master : masters) contacts_.try_emplace(master, Contact{MonotonicNow()});
   }
   for (const Master& master : masters) Ask(master);
 }
@@ -81,9 +87,9 @@ std::string MasterWatch::Judge(const Question& question, const absl::Status& sta
   const absl::Time now = MonotonicNow();
   MutexLock lock(mu_);
   if (cancellation_.IsCancelled()) return "";
-  absl::Time& last_answer = last_answer_.try_emplace(master, now).first->second;
+  Contact& contact = contacts_.try_emplace(master, Contact{now}).first->second;
   if (!status.ok()) {
-    if (now - last_answer < options_.lease) return "";
+    if (++contact.failures < kLeastFailures || now - contact.last_answer < options_.lease) return "";
     return absl::StrCat("it has not answered for ", absl::FormatDuration(options_.lease), ": ", status.message());
   }
   const auto& devices = question.response.device_attributes();
@@ -92,7 +98,7 @@ std::string MasterWatch::Judge(const Question& question, const absl::Status& sta
                          return device.incarnation() == master.incarnation;
                        });
   if (!is_same) return "it has restarted";
-  last_answer = now;
+  contact = {now};
   return "";
 }
 

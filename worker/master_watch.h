@@ -58,7 +58,11 @@ class MasterWatch {
   Mutex mu_;
   std::condition_variable changed_;
   bool stopping_ GUARDED_BY(mu_) = false;
-  absl::flat_hash_map<Master, absl::Time> last_answer_ GUARDED_BY(mu_);  // or when it was first asked
+  struct Contact {
+    absl::Time last_answer;  // or when it was first asked
+    int failures = 0;        // questions since then that were not answered
+  };
+  absl::flat_hash_map<Master, Contact> contacts_ GUARDED_BY(mu_);
   absl::flat_hash_set<Master> asked_ GUARDED_BY(mu_);
   std::thread thread_;
 };
