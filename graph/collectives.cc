@@ -26,11 +26,6 @@ int64_t IntAttr(const tensorflow::NodeDef& node, const char* name) {
   return found == node.attr().end() ? 0 : found->second.i();
 }
 
-// Group and instance.
-std::pair<int64_t, int64_t> KeyAttributes(const tensorflow::NodeDef& node) {
-  return {IntAttr(node, "group_key"), IntAttr(node, "instance_key")};
-}
-
 // The value of a node's input if it is a constant.
 std::optional<int64_t> ConstantInput(const Node& node, int input) {
   const Edge* edge = node.input_edge(input);
@@ -78,14 +73,19 @@ bool HasCollectives(const tensorflow::GraphDef& graph) {
   return false;
 }
 
-int64_t CollectiveGraphKey(const Graph& graph) {
-  std::set<std::pair<int64_t, int64_t>> collectives;  // of keys that are attributes: group, instance
+int64_t CollectiveGraphKey(const Graph& graph, CollectiveKeys which) {
+  std::set<std::pair<int64_t, int64_t>> collectives;  // of keys that are attributes: group, or 0, and instance
+  const auto add = [&](const tensorflow::NodeDef& node) {
+    if (!HasKeyAttributes(node)) return;
+    const int64_t group = which == CollectiveKeys::kInstances ? 0 : IntAttr(node, "group_key");
+    collectives.emplace(group, static_cast<int32_t>(IntAttr(node, "instance_key")));
+  };
   bool has_any = false, is_closed = true;
   absl::flat_hash_map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> members;  // size, count in this graph
   for (const Node* node : graph.nodes()) {
     if (!IsCollective(node->op())) continue;
     has_any = true;
-    if (HasKeyAttributes(node->def())) collectives.insert(KeyAttributes(node->def()));
+    add(node->def());
     const std::optional<Keys> keys = KeysOf(*node);
     if (!keys) {
       is_closed = false;
@@ -100,14 +100,15 @@ int64_t CollectiveGraphKey(const Graph& graph) {
       if (!IsCollective(node.op())) continue;
       has_any = true;
       is_closed = false;
-      if (HasKeyAttributes(node)) collectives.insert(KeyAttributes(node));
+      add(node);
     }
   }
   for (const auto& [key, member] : members) is_closed = is_closed && member.first == member.second;
   if (!has_any || is_closed) return 0;
   uint64_t hash = kSeed;
   for (const auto& [group, instance] : collectives) {
-    hash = Combine(static_cast<uint64_t>(instance), Combine(static_cast<uint64_t>(group), hash));
+    if (which == CollectiveKeys::kGroupsAndInstances) hash = Combine(static_cast<uint64_t>(group), hash);
+    hash = Combine(static_cast<uint64_t>(instance), hash);
   }
   return static_cast<int64_t>(hash);
 }

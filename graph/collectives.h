@@ -16,10 +16,17 @@ bool IsCollective(absl::string_view op);
 // Whether the graph, or a function of its library, contains a collective.
 bool HasCollectives(const tensorflow::GraphDef& graph);
 
+// What CollectiveGraphKey tells apart. Masters whose graphs share collectives must agree.
+enum class CollectiveKeys {
+  kInstances,  // as TensorFlow does: masters of one group may take the ids of another's steps with equal instance keys
+  kGroupsAndInstances,
+};
+// Of kGroupsAndInstances.
+inline constexpr int kCollectiveKeyVersion = 1;
+
 // 0 if the graph has no collectives, or contains all members of each. Otherwise graphs with the same collectives have
-// the same key, and their steps must have the same ids. TensorFlow's key does not tell groups with equal instance keys
-// apart, so that masters of one group may take the ids of another's steps.
-int64_t CollectiveGraphKey(const Graph& graph);
+// the same key, and their steps must have the same ids.
+int64_t CollectiveGraphKey(const Graph& graph, CollectiveKeys keys);
 
 // Sets kWireAttr of collectives that do not have it to `wire`; those that do not reduce are not cast.
 void AskForWire(const WireOptions& wire, Graph* graph);

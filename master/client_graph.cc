@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   absl::flat_hash_set<absl::string_view> devices;
   for (const Node* node : graph->nodes()) devices.insert(node->assigned_device());
   client_graph->has_transfers_ = devices.size() > 1;
-  client_graph->collective_graph_key_ = CollectiveGraphKey(*graph);
+  client_graph->collective_graph_key_ = CollectiveGraphKey(*graph, tasks.KeysOfCollectives());
   client_graph->session_handle_ = options.session_handle;
   client_graph->num_feeds_ = static_cast<int>(signature.feeds.size());
   client_graph->num_fetches_ = static_cast<int>(signature.fetches.size());
