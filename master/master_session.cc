@@ -8,18 +8,13 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/kernel/debug_publisher.h"
-#include "core/logging.h"
 #include "core/random_bits.h"
 #include "distribute/collective/task/task_collectives.h"
-#include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
-#include "graph/graph_import.h"
-#include "graph/passes/custom_optimizers.h"
-#include "graph/passes/step_commit.h"
-#include "graph/placer.h"
 #include "master/blocking_call.h"
 #include "master/journal/session_journal.h"
+#include "master/step_options.h"
 #include "master/wait_survey.h"
 
 namespace weir {
@@ -38,50 +33,10 @@ std::vector<std::string> ToVector(const google::protobuf::RepeatedPtrField<std::
   return {field.begin(), field.end()};
 }
 
-absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
-                        const tensorflow::ConfigProto& config) {
-  const absl::Time now = MonotonicNow();
-  // The parts' answers and the step's own need time.
-  const absl::Time limit = call.deadline - 2 * AnswerMargin(call.deadline - now);
-  const int64_t limit_ms = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : config.operation_timeout_in_ms();
-  return limit_ms > 0 ? std::min(limit, now + absl::Milliseconds(limit_ms)) : limit;
-}
-
-// True if the session records costs for a step that follows `earlier_steps` others of its graph.
-bool WantsCosts(const tensorflow::GraphOptions& options, int64_t earlier_steps) {
-  const int64_t every = options.build_cost_model();
-  return every > 0 && (earlier_steps + 1 - options.build_cost_model_after()) % every == 0;
-}
-
-tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
-                                         const tensorflow::GraphOptions& graph_options, int64_t earlier_steps) {
-  tensorflow::ExecutorOpts exec;
-  exec.set_record_timeline(options.trace_level() == tensorflow::RunOptions::FULL_TRACE ||
-                           options.trace_level() == tensorflow::RunOptions::HARDWARE_TRACE);
-  exec.set_record_costs(WantsCosts(graph_options, earlier_steps));
-  exec.set_record_partition_graphs(options.output_partition_graphs());
-  exec.set_report_tensor_allocations_upon_oom(options.report_tensor_allocations_upon_oom());
-  return exec;
-}
-
 // Distinguishes the graphs of watched steps.
 std::string WatchesOf(tensorflow::DebugOptions options) {
   options.clear_global_step();
   return options.SerializeAsString();
-}
-
-// True if the task or its state has changed: ask the cluster again before the next step.
-bool SuggestsTaskLoss(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsNotFound(status);
-}
-
-absl::StatusOr<WireOptions> WireOfSession(const tensorflow::RPCOptions& options) {
-  const std::string& algorithm = options.compression_algorithm();
-  // Valid in TensorFlow, for gRPC messages; Weir compresses tensors instead.
-  if (algorithm == "deflate" || algorithm == "gzip") return WireOptions();
-  absl::StatusOr<WireOptions> wire = WireOptions::Parse(algorithm);
-  if (!wire.ok()) return Annotate(wire.status(), "ConfigProto.rpc_options.compression_algorithm");
-  return wire;
 }
 
 absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is closed."); }
@@ -96,124 +51,7 @@ MasterSession::MasterSession(Options options)
 
 MasterSession::~MasterSession() { Close().IgnoreError(); }
 
-absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::GraphDef& graph) {
-  RETURN_IF_ERROR(WireOfSession(options_.config.rpc_options()).status());
-  ASSIGN_OR_RETURN(const bool uncommitted, AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(),
-                                                                  kUncommittedStepsOptimizer));
-  commits_ = !uncommitted;
-  RETURN_IF_ERROR(tasks_.Connect(call));
-  ASSIGN_OR_RETURN(PlacedGraph placed, Extended(std::make_unique<Graph>(options_.ops), graph));
-  MutexLock lock(mu_);
-  placed_ = std::move(placed);
-  return absl::OkStatus();
-}
-
-absl::Status MasterSession::Restore(const CallOptions& call, const RecordedSession& recorded) {
-  RETURN_IF_ERROR(Create(call, recorded.request.graph_def()));
-  for (const tensorflow::GraphDef& extension : recorded.extensions) {
-    MutexLock lock(mu_);
-    ASSIGN_OR_RETURN(placed_, Extended(std::move(placed_.graph), extension));
-    ++graph_version_;
-  }
-  MutexLock lock(mu_);
-  for (const auto& [handle, options] : recorded.callables) callables_.emplace(handle, NewCallable(options));
-  return absl::OkStatus();
-}
-
 absl::Status MasterSession::CheckOpen() const { return closed_ ? SessionIsClosed() : absl::OkStatus(); }
-
-void MasterSession::Moved(const Node& node, absl::string_view asked, const DeviceName& chosen) {
-  {
-    MutexLock lock(moved_mu_);
-    if (!moved_ops_.insert(absl::StrCat(node.op(), " ", asked)).second) return;
-  }
-  WEIR_LOG(INFO).With("session", options_.handle)
-      << "soft placement: " << node.op() << " has no kernel for " << asked << " here; node '" << node.name()
-      << "', the first of them, goes to " << chosen.ToString();
-}
-
-absl::StatusOr<MasterSession::PlacedGraph> MasterSession::Extended(std::unique_ptr<Graph> graph,
-                                                                   const tensorflow::GraphDef& nodes) {
-  RETURN_IF_ERROR(ImportGraphDef({.from_any_producer = true}, nodes, graph.get()));
-  PlacerOptions placement{.devices = tasks_.PlacementOrder(),
-                          .kernels = options_.kernels,
-                          .allow_soft_placement = options_.config.allow_soft_placement(),
-                          .moved = [this](const Node& node, absl::string_view asked, const DeviceName& chosen) {
-                            Moved(node, asked, chosen);
-                          }};
-  PlacedGraph placed;
-  placed.unplaced = PlaceGraph(placement, graph.get());
-  placed.graph = std::move(graph);
-  return placed;
-}
-
-absl::Status MasterSession::Extend(const tensorflow::ExtendSessionRequest& request,
-                                   tensorflow::ExtendSessionResponse* response) {
-  MutexLock one_at_a_time(extend_mu_);
-  std::unique_ptr<Graph> graph;
-  {
-    MutexLock lock(mu_);
-    RETURN_IF_ERROR(CheckOpen());
-    if (request.current_graph_version() != graph_version_) {
-      return errors::Aborted("Current version is ", graph_version_, " but caller expected ",
-                             request.current_graph_version(), ".");
-    }
-    graph = placed_.graph->Clone();
-  }
-  // Without the lock: steps go on meanwhile.
-  ASSIGN_OR_RETURN(PlacedGraph extended, Extended(std::move(graph), request.graph_def()));
-  if (options_.journal != nullptr) {
-    RETURN_IF_ERROR(
-        options_.journal->AddExtension(options_.handle, request.current_graph_version(), request.graph_def()));
-  }
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckOpen());
-  std::swap(placed_, extended);
-  response->set_new_graph_version(++graph_version_);
-  return absl::OkStatus();
-}
-
-int64_t MasterSession::graph_version() const {
-  MutexLock lock(mu_);
-  return graph_version_;
-}
-
-absl::Status MasterSession::RefreshIfNeeded() {
-  if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
-  bool changed = false;
-  const bool reopen = lost_by_worker_.exchange(false);
-  absl::Status status = tasks_.Refresh(&changed, reopen);
-  if (!status.ok()) {
-    if (reopen) lost_by_worker_ = true;
-    needs_refresh_ = true;
-  }
-  if (!changed) return status;
-  used_tasks_->ForgetRestarted(tasks_);
-  absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
-  MutexLock lock(mu_);
-  ++epoch_;
-  client_graphs_.swap(stale);
-  return status;
-}
-
-void MasterSession::NoteTaskLoss(const absl::Status& status) {
-  if (IsWorkerSessionLost(status)) lost_by_worker_ = true;
-  if (SuggestsTaskLoss(status)) needs_refresh_ = true;
-}
-
-void MasterSession::Forget(const ClientGraph& graph) {
-  std::vector<std::shared_ptr<ClientGraph>> forgotten;  // destroyed after unlocking, because that calls workers
-  MutexLock lock(mu_);
-  for (auto it = client_graphs_.begin(); it != client_graphs_.end();) {
-    const auto current = it++;
-    if (current->second.get() != &graph) continue;
-    forgotten.push_back(std::move(current->second));
-    client_graphs_.erase(current);
-  }
-  for (auto& [handle, callable] : callables_) {
-    if (callable->graph.get() == &graph) forgotten.push_back(std::exchange(callable->graph, nullptr));
-  }
-}
 
 absl::Status MasterSession::PublishWatchedStep(const Signature& signature,
                                                const tensorflow::DebugOptions& debug_options) {
@@ -227,63 +65,6 @@ absl::Status MasterSession::PublishWatchedStep(const Signature& signature,
     step.executor_index = watched_steps_of_[signature]++;
   }
   return PublishDebugStep(*FileSystemRegistry::Default(), WatchUrls(debug_options), step);
-}
-
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const CallOptions& call,
-                                                                           const tensorflow::RunOptions& run_options,
-                                                                           const Signature& signature) {
-  {
-    MutexLock lock(mu_);
-    RETURN_IF_ERROR(CheckOpen());
-    auto it = client_graphs_.find(signature);
-    if (it != client_graphs_.end()) return it->second;
-  }
-  int64_t epoch;
-  ASSIGN_OR_RETURN(auto built, BuildClientGraph(call, run_options, signature, &epoch));
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckOpen());
-  if (epoch != epoch_) return built;  // a task changed meanwhile: this step fails, the next one rebuilds
-  return client_graphs_.try_emplace(signature, built).first->second;
-}
-
-// Without the lock, because it waits for tasks. If two steps build the same signature at once, both succeed and one
-// result is kept.
-absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(const CallOptions& call,
-                                                                             const tensorflow::RunOptions& run_options,
-                                                                             const Signature& signature,
-                                                                             int64_t* epoch) {
-  std::unique_ptr<Graph> graph;
-  absl::flat_hash_map<std::string, absl::Status> unplaced;
-  {
-    MutexLock lock(mu_);
-    RETURN_IF_ERROR(CheckOpen());
-    graph = placed_.graph->Clone();
-    unplaced = placed_.unplaced;
-    *epoch = epoch_;
-  }
-  ClientGraph::Options options{
-      .session_handle = options_.handle,
-      .graph_options = options_.config.graph_options(),
-      .debug_options = run_options.debug_options(),
-      .kernels = options_.kernels,
-      .mixed_precision = options_.mixed_precision,
-      .layout_costs = options_.layout_costs,
-      .allow_soft_placement = options_.config.allow_soft_placement(),
-      .moved = [this](const Node& node, absl::string_view asked,
-                      const DeviceName& chosen) { Moved(node, asked, chosen); },
-      .timers = options_.timers,
-      .fold_on = options_.fold_on,
-      .step = {.deadline = StepDeadline(call, run_options, options_.config), .cancellation = call.cancellation},
-      .collective_leader = options_.config.experimental().collective_group_leader(),
-      .commits = commits_ && !options_.tasks.cluster,
-      .wire = WireOfSession(options_.config.rpc_options()).value()};
-  auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
-  if (built.ok()) used_tasks_->Add(**built);
-  if (built.ok()) return built;
-  NoteTaskLoss(built.status());
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckOpen());  // closed meanwhile: the session has left its tasks
-  return built;
 }
 
 // If other masters' graphs share this graph's collectives, the same id as their steps get.
