@@ -38,8 +38,11 @@ class Soak {
  public:
   explicit Soak(const Settings& settings) : settings_(settings), steps_(settings.brief ? kBriefSteps : kSteps) {
     absl::StatusOr<std::unique_ptr<Network>> network = Network::Create(JobCluster::kHosts);
-    if (network.ok()) network_ = *std::move(network);
-    if (!network_) Explain(absl::StrCat("soak: without cuts: ", network.status().message()));
+    if (network.ok()) {
+      network_ = *std::move(network);
+    } else {
+      Explain(absl::StrCat("soak: without cuts: ", network.status().message()));
+    }
   }
 
   absl::StatusOr<Verdict> Measure(absl::Duration duration) {
