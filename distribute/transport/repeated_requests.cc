@@ -107,15 +107,17 @@ RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view
                            ") was received before this master restarted. The earlier process ",
                            "may have run it, so it is not run again. Read the state that it changes, or restore it");
   }
-  std::shared_ptr<Request> request;
+  Known known;
   bool is_new = false;
   {
     MutexLock lock(mu_);
     const auto [entry, added] = requests_.try_emplace(id);
     is_new = added;
-    if (is_new) entry->second = std::make_shared<Request>();
-    request = entry->second;
+    if (is_new) entry->second.running = std::make_shared<Request>();
+    known = entry->second;
   }
+  if (known.answer != nullptr) return *known.answer;
+  const std::shared_ptr<Request>& request = known.running;
   if (request == nullptr) {
     return errors::Aborted(method, " was received again after it had run (request_id ", id,
                            "), and its answer is no longer kept. It is not run again");
@@ -129,7 +131,8 @@ RepeatedRequests::Answer RepeatedRequests::RunOnce(int64_t id, absl::string_view
   CallOptions inner = options;
   inner.cancellation = &request->cancellation;
   Answer answer = run(inner);
-  Finish(id, *request, answer);
+  request->SetAnswer(answer);  // for those who wait; later ones get a copy
+  Finish(id, answer);
   return answer;
 }
 
@@ -146,25 +149,24 @@ RepeatedRequests::Answer RepeatedRequests::AwaitAnswer(Request& request, int64_t
   return *request.answer;
 }
 
-void RepeatedRequests::Finish(int64_t id, Request& request, const Answer& answer) {
-  request.SetAnswer(answer);  // for those who wait; later ones get a copy
-  constexpr size_t kOverhead = 512;
+void RepeatedRequests::Finish(int64_t id, const Answer& answer) {
+  constexpr size_t kOverhead = 384;  // of what is known and kept of a request, as malloc and the map take it
   const size_t bytes = kOverhead + (answer.ok() ? answer->Length() : answer.status().message().size());
-  std::optional<grpc::ByteBuffer> copy;
-  if (answer.ok() && answer->Length() <= options_.max_answer_bytes) copy = Copy(*answer);
-  const bool keeps = !answer.ok() || copy.has_value();
+  std::shared_ptr<const Answer> kept;
+  if (!answer.ok()) {
+    kept = std::make_shared<const Answer>(answer);
+  } else if (answer->Length() <= options_.max_answer_bytes) {
+    if (auto copy = Copy(*answer); copy.has_value()) kept = std::make_shared<const Answer>(*std::move(copy));
+  }
   MutexLock lock(mu_);
-  std::shared_ptr<Request> kept;
-  if (keeps) {
-    kept = std::make_shared<Request>();
-    kept->SetAnswer(copy.has_value() ? Answer(*std::move(copy)) : answer);
+  if (kept != nullptr) {
     kept_.push_back({id, bytes});
     kept_bytes_ += bytes;
   }
-  requests_[id] = std::move(kept);
+  requests_[id] = {.running = nullptr, .answer = std::move(kept)};
   known_.push_back(id);
   while (kept_bytes_ > options_.max_kept_bytes) {
-    requests_[kept_.front().id] = nullptr;
+    requests_[kept_.front().id].answer = nullptr;
     kept_bytes_ -= kept_.front().bytes;
     kept_.pop_front();
   }

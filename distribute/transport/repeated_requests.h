@@ -22,8 +22,7 @@ namespace weir {
 // - A request whose callers are all gone is cancelled: after `patience` if they may come again (MayComeAgain), else at
 //   once.
 // - Answers of up to `max_answer_bytes` are kept, the newest within `max_kept_bytes`. A repeat that comes later is
-// Aborted
-//   and says that the request ran.
+//   Aborted and says that the request ran.
 class RepeatedRequests {
  public:
   struct Options {
@@ -50,14 +49,18 @@ class RepeatedRequests {
   struct Request;
   class Caller;
 
-  void Finish(int64_t id, Request& request, const Answer& answer);
+  void Finish(int64_t id, const Answer& answer);
   Answer AwaitAnswer(Request& request, int64_t id, absl::string_view method, const CallOptions& options);
+
+  struct Known {
+    std::shared_ptr<Request> running;      // null: it has finished
+    std::shared_ptr<const Answer> answer;  // null: it has not finished, or its answer is not kept
+  };
 
   const Options options_;
   TimerQueue timers_;
   Mutex mu_;
-  // Null: it has run, and its answer is not kept.
-  absl::flat_hash_map<int64_t, std::shared_ptr<Request>> requests_ GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, Known> requests_ GUARDED_BY(mu_);
   std::deque<int64_t> known_ GUARDED_BY(mu_);  // finished ones, oldest first
   struct Kept {
     int64_t id = 0;

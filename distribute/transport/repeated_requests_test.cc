@@ -1,5 +1,7 @@
 #include "distribute/transport/repeated_requests.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <future>
 
@@ -75,6 +77,14 @@ TEST_F(RepeatedRequestsTest, TheOldestAnswersGoFirst) {
   EXPECT_EQ(Text(Ask(requests, 30).value()), "30");
   EXPECT_THAT(Ask(requests, 20).status(), StatusIs(absl::StatusCode::kAborted));
   EXPECT_EQ(Text(Ask(requests, 10).value()), "31");  // not remembered at all
+}
+
+TEST_F(RepeatedRequestsTest, SmallAnswersTakeNoMoreThanTheirLimit) {
+  constexpr size_t kLimit = 2 << 20;
+  RepeatedRequests requests({.max_kept_bytes = kLimit, .max_known = 8000});
+  const size_t before = mallinfo2().uordblks;
+  for (int id = 1; id <= 8000; ++id) ASSERT_THAT(Ask(requests, id).status(), IsOk());
+  EXPECT_LT(mallinfo2().uordblks - before, kLimit * 5 / 4);
 }
 
 // A request that runs until End or a cancellation.
