@@ -13,12 +13,10 @@ constexpr auto kInstances = CollectiveKeys::kInstances;
 constexpr auto kBoth = CollectiveKeys::kGroupsAndInstances;
 
 std::string Reduce(const std::string& name, int group, int instance) {
-  return absl::StrCat("node { name: '", name,
-                      "' op: 'CollectiveReduce' input: 'x' attr { key: 'T' value { type: DT_FLOAT } }",
-                      " attr { key: 'group_size' value { i: 2 } } attr { key: 'group_key' value { i: ", group, " } }",
-                      " attr { key: 'instance_key' value { i: ", instance, " } }",
-                      " attr { key: 'merge_op' value { s: 'Add' } } attr { key: 'final_op' value { s: 'Id' } }",
-                      " attr { key: 'subdiv_offsets' value { list { i: 0 } } } }");
+  return absl::StrCat("node { name: '", name, "' op: 'CollectiveReduce' input: 'x'",
+                      " attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'group_size' value { i: 2 } }",
+                      " attr { key: 'group_key' value { i: ", group, " } }",
+                      " attr { key: 'instance_key' value { i: ", instance, " } } }");
 }
 
 int64_t KeyOf(const std::string& nodes, CollectiveKeys keys) {

@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// A few ops with TensorFlow's names: sources, arithmetic, reference variables, control flow, calls.
+// A few ops with TensorFlow's names: sources, arithmetic, reference variables, control flow, calls, a
+// collective.
 const OpRegistry& TestOps();
 
 // Parses protobuf's text format; aborts the test program if that fails.

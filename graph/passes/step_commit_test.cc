@@ -14,7 +14,6 @@ namespace weir {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kPs0[] = "/job:ps/replica:0/task:0", kPs1[] = "/job:ps/replica:0/task:1",
