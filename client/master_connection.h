@@ -38,7 +38,7 @@ class MasterConnection {
   // Calls `call(Opened)`. If the master answers that it does not know the session, and so did nothing, calls once more
   // with a new session. Each request needs its own id: the answer to the first is kept under it.
   template <typename Call>
-  auto WithSession(const Call& call) -> decltype(call(Opened()));
+  auto WithSession(const Call& call) -> decltype(call(std::declval<const Opened&>()));
   absl::Status Close();
 
   MasterInterface* master() const { return master_.get(); }
@@ -76,7 +76,7 @@ class MasterConnection {
 };
 
 template <typename Call>
-auto MasterConnection::WithSession(const Call& call) -> decltype(call(Opened())) {
+auto MasterConnection::WithSession(const Call& call) -> decltype(call(std::declval<const Opened&>())) {
   const Opened opened = Current();
   auto result = call(opened);
   if (!IsSessionLost(StatusOf(result), opened.handle)) return result;

@@ -40,7 +40,8 @@ void SurveyWaits(const std::vector<std::shared_ptr<Step>>& steps, absl::Time dea
       call->request.add_step_id(step->step_id());
     }
   }
-  for (const auto& [task, call] : calls) {
+  for (const auto& entry : calls) {
+    const std::shared_ptr<Call>& call = entry.second;
     call->worker->GetStepWaitsAsync({.deadline = deadline}, &call->request, &call->response,
                                     [survey, call](const absl::Status& status) {
                                       if (!status.ok()) return;

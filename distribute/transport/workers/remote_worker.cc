@@ -259,8 +259,10 @@ absl::StatusOr<Rendezvous::Received> RemoteWorker::Receive(const grpc::ByteBuffe
   ASSIGN_OR_RETURN(WireReceived wire, DecodeRecvTensorResponse(reply, channel_.options().allocator));
   if (wire.require_ack) Acknowledge(request_id);
   ASSIGN_OR_RETURN(std::optional<Tensor> shared, TakeShared(wire.transport_options, arena));
-  if (shared) wire.received.tensor = *std::move(shared);
-  if (shared && route != nullptr) *route = "through shared memory";
+  if (shared.has_value()) {
+    wire.received.tensor = *std::move(shared);
+    if (route != nullptr) *route = "through shared memory";
+  }
   return std::move(wire.received);
 }
 
