@@ -24,9 +24,10 @@ std::vector<UsedTasks::Task> UsedTasks::Without(const ClientGraph& graph) const 
   const std::vector<ClientGraph::Part>& parts = graph.parts();
   std::vector<Task> others;
   MutexLock lock(mu_);
-  for (const auto& [name, task] : tasks_) {
-    const bool has_part = std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.task == name; });
-    if (!has_part) others.push_back(task);
+  for (const auto& used : tasks_) {
+    const bool has_part =
+        std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.task == used.first; });
+    if (!has_part) others.push_back(used.second);
   }
   return others;
 }

@@ -18,8 +18,9 @@ void PushBarrier::Add(Push push, const Apply& apply) {
   std::unique_ptr<Waiting> replaced;
   std::vector<std::unique_ptr<Waiting>> complete;
   auto waiting = std::make_unique<Waiting>();
-  const int worker = push.worker, workers = push.workers;
-  CancellationManager* const cancellation = push.cancellation;
+  const Push& own = waiting->push = std::move(push);
+  const int worker = own.worker, workers = own.workers;
+  CancellationManager* const cancellation = own.cancellation;
   absl::Status refused, cancelled;
   {
     MutexLock lock(mu_);
@@ -38,15 +39,14 @@ void PushBarrier::Add(Push push, const Apply& apply) {
       if (waiting->token == CancellationManager::kInvalidToken) cancelled = cancellation->status();
     }
     if (refused.ok() && cancelled.ok()) {
-      waiting->push = std::move(push);
       replaced = std::exchange(waiting_[worker], std::move(waiting));
       const bool is_complete =
           std::all_of(waiting_.begin(), waiting_.end(), [](const auto& w) { return w != nullptr; });
       if (is_complete) complete = std::exchange(waiting_, {});
     }
   }
-  if (!refused.ok()) return push.done(refused);
-  if (!cancelled.ok()) return Drop(push, cancelled);
+  if (!refused.ok()) return own.done(refused);
+  if (!cancelled.ok()) return Drop(own, cancelled);
   if (replaced != nullptr) {
     CancellationManager* const of_replaced = replaced->push.cancellation;
     if (of_replaced != nullptr) of_replaced->TryDeregister(replaced->token);
