@@ -248,8 +248,10 @@ void GpuGroupMember::EndTurns(int64_t generation) {
 
 void GpuGroupMember::Suspect(int64_t generation, const absl::Status& error) {
   communicator_.reset();
+  const absl::Status device = stream_->IsIdle().status();  // the library knows only that its rank is gone
   const absl::Time deadline = MonotonicNow() + options_.reason_limit;
   MutexLock lock(state_->mu);
+  if (!device.ok()) return state_->Break(generation, device);
   while (!state_->stopping && state_->generation == generation && !state_->IsBroken() && MonotonicNow() < deadline) {
     lock.WaitUntil(state_->changed, ToSteady(deadline));
   }

@@ -104,7 +104,8 @@ class GpuGroupMember {
   absl::Status Enqueue(int64_t generation, int64_t turn, const Work& work);
   // The stream has completed a turn, or what is left of it; the library knows the result.
   void EndTurns(int64_t generation);
-  // The library reports `error`: wait for a more specific one.
+  // The library reports `error`. Breaks the generation with that of this rank's device if it has failed, otherwise
+  // waits for a more specific one.
   void Suspect(int64_t generation, const absl::Status& error);
   bool Stands(int64_t generation) const;
 
