@@ -73,19 +73,14 @@ bool HasCollectives(const tensorflow::GraphDef& graph) {
   return false;
 }
 
-int64_t CollectiveGraphKey(const Graph& graph, CollectiveKeys which) {
-  std::set<std::pair<int64_t, int64_t>> collectives;  // of keys that are attributes: group, or 0, and instance
-  const auto add = [&](const tensorflow::NodeDef& node) {
-    if (!HasKeyAttributes(node)) return;
-    const int64_t group = which == CollectiveKeys::kInstances ? 0 : IntAttr(node, "group_key");
-    collectives.emplace(group, static_cast<int32_t>(IntAttr(node, "instance_key")));
-  };
+int64_t CollectiveGraphKey(const Graph& graph) {
+  std::set<int32_t> instances;
   bool has_any = false, is_closed = true;
   absl::flat_hash_map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> members;  // size, count in this graph
   for (const Node* node : graph.nodes()) {
     if (!IsCollective(node->op())) continue;
     has_any = true;
-    add(node->def());
+    if (HasKeyAttributes(node->def())) instances.insert(static_cast<int32_t>(IntAttr(node->def(), "instance_key")));
     const std::optional<Keys> keys = KeysOf(*node);
     if (!keys) {
       is_closed = false;
@@ -100,16 +95,13 @@ int64_t CollectiveGraphKey(const Graph& graph, CollectiveKeys which) {
       if (!IsCollective(node.op())) continue;
       has_any = true;
       is_closed = false;
-      add(node);
+      if (HasKeyAttributes(node)) instances.insert(static_cast<int32_t>(IntAttr(node, "instance_key")));
     }
   }
   for (const auto& [key, member] : members) is_closed = is_closed && member.first == member.second;
   if (!has_any || is_closed) return 0;
   uint64_t hash = kSeed;
-  for (const auto& [group, instance] : collectives) {
-    if (which == CollectiveKeys::kGroupsAndInstances) hash = Combine(static_cast<uint64_t>(group), hash);
-    hash = Combine(static_cast<uint64_t>(instance), hash);
-  }
+  for (const int32_t instance : instances) hash = Combine(static_cast<uint64_t>(static_cast<int64_t>(instance)), hash);
   return static_cast<int64_t>(hash);
 }
 

@@ -16,17 +16,9 @@ bool IsCollective(absl::string_view op);
 // Whether the graph, or a function of its library, contains a collective.
 bool HasCollectives(const tensorflow::GraphDef& graph);
 
-// What CollectiveGraphKey tells apart. Masters whose graphs share collectives must agree.
-enum class CollectiveKeys {
-  kInstances,  // as TensorFlow does: masters of one group may take the ids of another's steps with equal instance keys
-  kGroupsAndInstances,
-};
-// Of kGroupsAndInstances.
-inline constexpr int kCollectiveKeyVersion = 1;
-
-// 0 if the graph has no collectives, or contains all members of each. Otherwise graphs with the same collectives have
-// the same key, and their steps must have the same ids.
-int64_t CollectiveGraphKey(const Graph& graph, CollectiveKeys keys);
+// 0 if the graph has no collectives, or contains all members of each. Otherwise the key that TensorFlow computes:
+// graphs with the same collectives have the same key, and their steps must have the same ids.
+int64_t CollectiveGraphKey(const Graph& graph);
 
 // Sets kWireAttr of collectives that do not have it to `wire`; those that do not reduce are not cast.
 void AskForWire(const WireOptions& wire, Graph* graph);

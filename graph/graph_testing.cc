@@ -76,13 +76,6 @@ std::vector<Op> Definitions() {
           .Attr("transpose_b: bool = false")
           .Attr("T: {float, double, int32}")
           .Shape(shapes::MatMul),
-      Op("CollectiveReduce")
-          .Input("input: T")
-          .Output("data: T")
-          .Attr("T: type")
-          .Attr("group_size: int")
-          .Attr("group_key: int")
-          .Attr("instance_key: int"),
       Op("BiasAdd")
           .Input("value: T")
           .Input("bias: T")

@@ -9,8 +9,7 @@
 
 namespace weir {
 
-// A few ops with TensorFlow's names: sources, arithmetic, reference variables, control flow, calls, a
-// collective.
+// A few ops with TensorFlow's names: sources, arithmetic, reference variables, control flow, calls.
 const OpRegistry& TestOps();
 
 // Parses protobuf's text format; aborts the test program if that fails.

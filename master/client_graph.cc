@@ -15,10 +15,12 @@
 namespace weir {
 namespace {
 
-// Begins as TensorFlow's message does, which programs look for.
-constexpr char kLate[] =
+// Both begin as TensorFlow's message does, which programs look for.
+constexpr char kPreparedLate[] =
     "Timed out waiting for notification: the step's time limit was over while its graph was prepared. Give the first "
     "step of a large graph more time";
+constexpr char kRegisteredLate[] =
+    "Timed out waiting for notification: the step's time limit was over before all tasks had its graph";
 
 absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::ParseFull(device));
@@ -66,7 +68,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   const auto check = [&step = options.step]() -> absl::Status {
     if (step.cancellation != nullptr && step.cancellation->IsCancelled()) return step.cancellation->status();
     if (MonotonicNow() < step.deadline) return absl::OkStatus();
-    return absl::DeadlineExceededError(kLate);
+    return absl::DeadlineExceededError(kPreparedLate);
   };
   PreparationOptions preparation{.placement = {.devices = tasks.PlacementOrder(),
                                                .kernels = options.kernels,
@@ -92,7 +94,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   absl::flat_hash_set<absl::string_view> devices;
   for (const Node* node : graph->nodes()) devices.insert(node->assigned_device());
   client_graph->has_transfers_ = devices.size() > 1;
-  client_graph->collective_graph_key_ = CollectiveGraphKey(*graph, tasks.KeysOfCollectives());
+  client_graph->collective_graph_key_ = CollectiveGraphKey(*graph);
   client_graph->session_handle_ = options.session_handle;
   client_graph->num_feeds_ = static_cast<int>(signature.feeds.size());
   client_graph->num_fetches_ = static_cast<int>(signature.fetches.size());
@@ -175,7 +177,7 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
     }
   }
   const bool is_late = absl::IsDeadlineExceeded(first_error) && call.deadline == options.step.deadline;
-  return is_late ? Annotate(std::move(first_error), kLate) : first_error;
+  return is_late ? Annotate(std::move(first_error), kRegisteredLate) : first_error;
 }
 
 const ClientGraph::Part* ClientGraph::coordinator() const {

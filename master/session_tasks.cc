@@ -331,14 +331,6 @@ absl::flat_hash_set<std::string> SessionTasks::TasksWithCommit() const {
   return able;
 }
 
-CollectiveKeys SessionTasks::KeysOfCollectives() const {
-  MutexLock lock(mu_);
-  for (const auto& [name, task] : tasks_) {
-    if (task.capabilities.collective_key_version() != kCollectiveKeyVersion) return CollectiveKeys::kInstances;
-  }
-  return CollectiveKeys::kGroupsAndInstances;
-}
-
 absl::flat_hash_set<std::string> SessionTasks::TasksWithWireOps() const {
   MutexLock lock(mu_);
   absl::flat_hash_set<std::string> with_ops;

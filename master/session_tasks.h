@@ -14,7 +14,6 @@
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"
-#include "graph/collectives.h"
 #include "master/session_cluster.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tensorflow/core/protobuf/config.pb.h"
@@ -73,8 +72,6 @@ class SessionTasks {
   std::vector<tensorflow::DeviceAttributes> Devices() const;
   // The tasks that have the wire ops of this build's version.
   absl::flat_hash_set<std::string> TasksWithWireOps() const;
-  // What all tasks' masters can tell apart.
-  CollectiveKeys KeysOfCollectives() const;
   // The tasks that take part in the commit of steps.
   absl::flat_hash_set<std::string> TasksWithCommit() const;
   // The first CPU of the local task, for feeds and fetches of nodes without a device.

@@ -8,7 +8,6 @@
 #include "core/wire/wire_options.h"
 #include "distribute/transport/answer_margin.h"
 #include "distribute/transport/lost_graph.h"
-#include "graph/collectives.h"
 #include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
@@ -101,7 +100,6 @@ void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesReque
                                   DoneCallback done) {
   response->set_wire_version(kWireVersion);
   response->set_commit_version(options_.timers != nullptr ? kCommitVersion : 0);
-  response->set_collective_key_version(kCollectiveKeyVersion);
   done(absl::OkStatus());
 }
 

@@ -35,10 +35,11 @@ constexpr char kGraph[] = R"(
 // A client at the task's own master, which runs the task's part.
 class Member {
  public:
-  // `wire`: how messages look; see core/wire/wire_options.h.
-  Member(const ProcessCluster& cluster, int index, std::string wire = "", int group = 1)
+  // `wire`: how messages look; see core/wire/wire_options.h. `graph_key` 0: TensorFlow's hash of the instance key.
+  Member(const ProcessCluster& cluster, int index, std::string wire = "", int group = 1, int64_t graph_key = 0)
       : index_(index),
         group_(group),
+        graph_key_(graph_key),
         wire_(std::move(wire)),
         master_({.address = *cluster.spec().AddressOf("worker", index)}) {}
 
@@ -56,9 +57,9 @@ class Member {
   }
 
   absl::StatusOr<Tensor> Sum(const Tensor& x) {
-    ASSIGN_OR_RETURN(
-        RunStepResult result,
-        master_.RunStep(Soon(), {.session_handle = session_, .feeds = {{"x:0", x}}, .fetches = {"sum:0"}}));
+    RunStepArgs args{.session_handle = session_, .feeds = {{"x:0", x}}, .fetches = {"sum:0"}};
+    args.options.mutable_experimental()->set_collective_graph_key(graph_key_);
+    ASSIGN_OR_RETURN(RunStepResult result, master_.RunStep(Soon(), args));
     return result.fetches[0];
   }
 
@@ -66,6 +67,7 @@ class Member {
   static CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(60)}; }
 
   const int index_, group_;
+  const int64_t graph_key_;
   const std::string wire_;
   GrpcMasterClient master_;
   std::string session_;
@@ -186,12 +188,12 @@ TEST_P(CollectiveClusterTest, StepsRunSideBySide) {
 }
 
 // Each task's master runs the steps of both groups in an order of its own.
-TEST_P(CollectiveClusterTest, GroupsWithTheSameInstanceKeyRunSideBySide) {
+TEST_P(CollectiveClusterTest, GroupsWithGraphKeysOfTheirOwnRunSideBySide) {
   std::vector<std::future<void>> threads;
   for (const int group : {1, 2}) {
     for (int i = 0; i < kMembers; ++i) {
       threads.push_back(std::async(std::launch::async, [this, group, i] {
-        Member member(*cluster_, i, "", group);
+        Member member(*cluster_, i, "", group, /*graph_key=*/group);
         ASSERT_THAT(member.Connect(), IsOk());
         for (int step = 0; step < 50; ++step) {
           ASSERT_OK_AND_ASSIGN(const Tensor sum, member.Sum(AsTensor<float>({static_cast<float>(group)})));
