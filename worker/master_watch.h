@@ -17,7 +17,8 @@
 namespace weir {
 
 // Asks the masters of open sessions for their status. Owns one thread.
-// - A master is gone if its task answers with another incarnation, or does not answer for the time of the lease.
+// - A master is gone if its task answers with another incarnation, or does not answer for the time of the lease, nor
+//   to at least two questions in a row.
 // - Masters that `find` does not find, such as those of other clusters, are not watched.
 // - Destruction cancels the calls under way and waits for them.
 class MasterWatch {

@@ -180,7 +180,9 @@ std::optional<WaitWatch::Lost> WaitWatch::LossOf(const std::string& session, con
   const auto master = options_.master_of(session);
   if (!master.has_value()) {
     const auto found = lost.find(session);
-    return found == lost.end() ? std::nullopt : std::make_optional(found->second);
+    if (found == lost.end()) return std::nullopt;
+    MutexLock lock(mu_);  // it may have been opened again, and closed, since
+    return lost_sessions_.contains(session) ? std::make_optional(found->second) : std::nullopt;
   }
   MutexLock lock(mu_);
   const auto dead = dead_.find(*master);

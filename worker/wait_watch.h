@@ -68,7 +68,7 @@ class WaitWatch {
   bool AwaitNextLook(absl::Time next, bool* asks);
   void Look(bool asks);
   Waits SlowWaits() const;
-  // Returns the lost sessions that nobody has succeeded. Those lost later in a look are the next one's: their
+  // Returns the lost sessions that have no successor. Those lost later in a look are the next one's: their
   // successors may have used the objects before.
   LostSessions ForgetSucceeded();
   void AskMasters(const Waits& waits);

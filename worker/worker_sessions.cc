@@ -1,10 +1,13 @@
 // A worker's sessions: how they begin, and how they and their steps end, at a master's request or without their master.
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/device/incarnation.h"
 #include "core/logging.h"
+#include "distribute/cluster/cluster_spec.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/passes/step_commit.h"
 #include "worker/answer_in_time.h"

@@ -7,8 +7,8 @@ namespace weir {
 // server's main program, before it starts threads; without it malloc's own thresholds hold.
 void KeepFreedMemory();
 
-// During its life, and all at once at its end, freed memory goes back to the system. malloc_trim alone would leave up
-// to 64 MiB at the end of each heap but the main one: only freeing shortens those. Concerns the whole process;
+// While one exists, freed memory goes back to the system. The destructor returns what was free before, except up to
+// 64 MiB at the end of each heap but the main one: only freeing shortens those. Concerns the whole process;
 // thread-safe.
 class FreedMemoryReturn {
  public:

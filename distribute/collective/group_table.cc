@@ -61,9 +61,11 @@ absl::Status GroupTable::CheckFormation(const JoinGroupRequest& request) {
   MutexLock lock(mu_);
   const auto group = groups_.find(key);
   if (group == groups_.end()) return absl::OkStatus();
-  group->second.last_call = ++num_calls_;
   const std::string& formation = group->second.formed.group().communicator_key();
-  if (group->second.is_formed() && Fingerprint64(formation) == request.checked_formation()) return absl::OkStatus();
+  if (group->second.is_formed() && Fingerprint64(formation) == request.checked_formation()) {
+    group->second.last_call = ++num_calls_;
+    return absl::OkStatus();
+  }
   return errors::Aborted("Collective group ", key, " is formed anew");
 }
 

@@ -40,7 +40,7 @@ constexpr int kReservedThreads = 2;
 // A server keeps freed memory for the next message. A rejected request, which may come from anybody, leaves none.
 constexpr size_t kLargeRequest = 32 << 20;
 
-// Owned by all that hold parts of a large request; once it is rejected, they return its memory to the system.
+// Owned by all that hold parts of a large request. The last owner returns the memory of a rejected request.
 class LargeRequest {
  public:
   void Reject() { memory_.emplace(); }
@@ -273,7 +273,7 @@ class UnaryCall final : public ServerCall {
         Expect(core_, index_);
         if (method().blocks && !may_wait) return Fail(core_->IsFull());
         if (method().reserved && !may_wait) {
-          core_->reserved_threads().Run([this] { method().handle(this); });
+          core_->reserved_threads().Run([this, large] { method().handle(this); });
           return;
         }
         method().handle(this);

@@ -211,21 +211,33 @@ TEST_F(HostileRequest, Workers) {
 TEST_F(HostileRequest, LargeOnesThatAreRejectedLeaveNoMemory) {
   constexpr size_t kBytes = 256 << 20;
   patience_ = absl::Minutes(1);
-  const auto step = [](bool errors_in_body) {
+  const auto set = [](const std::string& name, tensorflow::NamedTensorProto* tensor) {
+    tensor->set_name(name);
+    tensor->mutable_tensor()->set_dtype(tensorflow::DT_FLOAT);
+    tensor->mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(kBytes / sizeof(float));
+    tensor->mutable_tensor()->mutable_tensor_content()->resize(kBytes);
+  };
+  const auto step = [&](bool errors_in_body) {
     tensorflow::RunStepRequest request;
     request.set_session_handle("nope");
     request.set_store_errors_in_response_body(errors_in_body);
-    tensorflow::NamedTensorProto& feed = *request.add_feed();
-    feed.set_name("x:0");
-    feed.mutable_tensor()->set_dtype(tensorflow::DT_FLOAT);
-    feed.mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(kBytes / sizeof(float));
-    feed.mutable_tensor()->mutable_tensor_content()->resize(kBytes);
+    set("x:0", request.add_feed());
+    return request.SerializeAsString();
+  };
+  const auto part = [&] {
+    tensorflow::RunGraphRequest request;
+    request.set_session_handle("nope");
+    request.set_graph_handle("nope");
+    request.set_step_id(1);
+    request.set_store_errors_in_response_body(true);
+    set("key", request.add_send());
     return request.SerializeAsString();
   };
   const auto send_all = [&] {
     EXPECT_THAT(Call("MasterService/CreateSession", std::string(kBytes, '\xff')), IsClearError());
     EXPECT_THAT(Call("MasterService/RunStep", step(false)), IsClearError());
     EXPECT_THAT(Call("MasterService/RunStep", step(true)), IsOk());
+    EXPECT_THAT(Call("WorkerService/RunGraph", part()), IsOk());
   };
   send_all();  // the allocator of tensors keeps the memory of one
   const int64_t before = ResidentBytes();

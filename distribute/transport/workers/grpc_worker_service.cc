@@ -217,7 +217,7 @@ void GrpcWorkerService::RunGraph(ServerCall* call) {
   if (!wire.ok()) return call->Fail(wire.status());
   const bool errors_in_body = wire->store_errors_in_response_body;
   const auto fail = [call, errors_in_body](const absl::Status& status) {
-    errors_in_body ? call->Finish(EncodeRunGraphError(status)) : call->Fail(status);
+    errors_in_body ? call->FinishWithError(EncodeRunGraphError(status)) : call->Fail(status);
   };
   if (absl::Status status = recent_ids_.TrackUnique(wire->args.request_id, "RunGraph"); !status.ok()) {
     return fail(status);
