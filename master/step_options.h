@@ -1,4 +1,4 @@
-// What a step takes from its caller's options and its session's.
+// The options of a step, from those of its caller and its session.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace weir {
 absl::Time StepDeadline(const CallOptions& call, const tensorflow::RunOptions& options,
                         const tensorflow::ConfigProto& config);
 
-// What executors record of a step that follows `earlier_steps` others of its graph.
+// Says what executors record of a step that follows `earlier_steps` others of its graph.
 tensorflow::ExecutorOpts ExecutorOptions(const tensorflow::RunOptions& options,
                                          const tensorflow::GraphOptions& graph_options, int64_t earlier_steps);
 
