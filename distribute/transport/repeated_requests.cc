@@ -150,7 +150,7 @@ RepeatedRequests::Answer RepeatedRequests::AwaitAnswer(Request& request, int64_t
 }
 
 void RepeatedRequests::Finish(int64_t id, const Answer& answer) {
-  constexpr size_t kOverhead = 384;  // the request's entry and kept answer, with what malloc adds
+  constexpr size_t kOverhead = 512;  // the request's entry and kept answer, with what malloc adds
   const size_t bytes = kOverhead + (answer.ok() ? answer->Length() : answer.status().message().size());
   std::shared_ptr<const Answer> kept;
   if (!answer.ok()) {
