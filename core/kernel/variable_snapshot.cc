@@ -17,8 +17,8 @@ absl::Status OutOfMemory(int64_t bytes) {
 }
 
 // Updates may be changing the bytes: the caller discards those.
-#ifdef __SANITIZE_THREAD__
-// Unseen by ThreadSanitizer, which would report each byte and intercepts memcpy.
+#ifdef _GLIBCXX_TSAN  // ThreadSanitizer
+// Unseen by it: it would report each byte, and intercepts memcpy.
 __attribute__((no_sanitize_thread)) void CopyBytesThatMayChange(char* to, const volatile char* from, int64_t size) {
   for (int64_t i = 0; i < size; ++i) to[i] = from[i];
 }
