@@ -24,7 +24,6 @@
 namespace weir {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kDir[] = "/d";
