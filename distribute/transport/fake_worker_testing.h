@@ -55,7 +55,10 @@ class FakeWorker : public WorkerInterface {
   }
   void RegisterGraphAsync(const CallOptions&, std::shared_ptr<const RegisterGraphArgs> args,
                           ResultCallback<std::string> done) override {
-    registered = args;
+    {
+      MutexLock lock(mu_);  // sessions may register graphs at once
+      registered = args;
+    }
     done(std::string("graph"));
   }
   void DeregisterGraphAsync(const CallOptions&, const tensorflow::DeregisterGraphRequest*,
@@ -65,7 +68,10 @@ class FakeWorker : public WorkerInterface {
   void RunGraphAsync(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args,
                      ResultCallback<RunGraphResult> done) override {
     if (run_graph) return run_graph(options, *args, std::move(done));  // perhaps several calls at once
-    last_run = args;
+    {
+      MutexLock lock(mu_);
+      last_run = args;
+    }
     if (!status.ok()) return done(status);
     RunGraphResult result;
     for (const Tensor& feed : args->feeds) result.fetches.push_back(Tensor::Scalar<float>(feed.scalar<float>() + 1));
@@ -113,6 +119,9 @@ class FakeWorker : public WorkerInterface {
                     DoneCallback done) override {
     done(status);
   }
+
+ private:
+  Mutex mu_;
 };
 
 // RunStep and RunCallable return their feeds; other calls return `status`.
