@@ -3,11 +3,11 @@
 #include <atomic>
 #include <utility>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/mutex.h"
 #include "core/testing.h"
+#include "core/threads/event_testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 
@@ -84,7 +84,7 @@ class MasterWatchTest : public testing::Test {
   const std::shared_ptr<MasterTask> task_ = std::make_shared<MasterTask>();
   std::vector<MasterWatch::Master> masters_ = {{kMaster, 7}};
   std::atomic<int> rounds_{0};
-  absl::Notification gone_;
+  TestEvent gone_;
   MasterWatch::Master gone_master_;
   std::string reason_;
   std::unique_ptr<MasterWatch> watch_;

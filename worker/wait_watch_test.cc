@@ -2,11 +2,11 @@
 
 #include <map>
 
-#include "absl/synchronization/notification.h"
 #include "core/clock.h"
 #include "core/device/device.h"
 #include "core/kernel/op_kernel.h"
 #include "core/testing.h"
+#include "core/threads/event_testing.h"
 #include "distribute/transport/fake_worker_testing.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -157,7 +157,7 @@ class WaitWatchTest : public testing::Test {
   std::map<std::string, MasterWatch::Master> sessions_ GUARDED_BY(mu_);
   std::map<std::string, std::vector<int64_t>> steps_ GUARDED_BY(mu_);
   int64_t rounds_ GUARDED_BY(mu_) = 0;
-  absl::Notification failed_;
+  TestEvent failed_;
   absl::Status reason_;
   std::unique_ptr<WaitWatch> watch_;
 };
