@@ -199,7 +199,8 @@ void Worker::FenceStepsAsync(const CallOptions& options, const FenceStepsRequest
   if (!found.ok()) return done(found.status());
   const std::vector<std::shared_ptr<WorkerSession>>& sessions = *found;
   const std::vector<int64_t> ids(request->step_id().begin(), request->step_id().end());
-  // A step that has not begun here never begins: its commit is refused, even if its outcome is forgotten.
+  // A step that has not begun here must never begin: this task refuses its commit, even once it has forgotten the
+  // outcome.
   for (const int64_t id : ids) outcomes_.IsCommittedElseAbort(handle, id).status().IgnoreError();
   const auto late = [this, sessions, ids] { return StillRunning(sessions, &ids); };
   const std::shared_ptr<void> answer = AnswerInTime(options_.timers, options.deadline, late, std::move(done));

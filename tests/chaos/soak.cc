@@ -67,7 +67,7 @@ class Soak {
     }
     std::string growth;
     bool flat = IsFlat(early, &growth);
-    // What has ended may be released later.
+    // A server may release a session's threads and memory a moment after the session has ended.
     for (const absl::Time end = MonotonicNow() + kSettling; !flat && MonotonicNow() < end; absl::SleepFor(kLook)) {
       flat = IsFlat(early, &growth);
     }

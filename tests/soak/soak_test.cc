@@ -56,7 +56,7 @@ void ExpectFlat(const std::string& what, int64_t steps, int64_t allowed_bytes, p
            usage.threads <= early.threads + 8 && usage.files <= early.files + 4;
   };
   ProcessUsage late = Usage(pid);
-  // Connections, threads and sessions that have ended may be released later.
+  // The server may release connections, threads and sessions a moment after they have ended.
   for (const absl::Time end = MonotonicNow() + absl::Seconds(30); !is_flat(late) && MonotonicNow() < end;) {
     absl::SleepFor(absl::Milliseconds(20));
     late = Usage(pid);
