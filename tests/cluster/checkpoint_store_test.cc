@@ -28,7 +28,18 @@ constexpr int64_t kElements = 3 << 20;  // of a variable: a copy takes several p
 constexpr int kServers = 3, kVariables = 3, kStepsBetweenSaves = 5;
 constexpr const char* kFileEnds[] = {".manifest", ".index", ".data-00000-of-00001"};
 
-class DoAtStep : public TrainingHook {
+// Remembers the recoveries that restored a checkpoint. A server that stood still is recovered from too, but has lost
+// nothing to restore.
+class RestoresHook : public TrainingHook {
+ public:
+  void Recovered(const RecoveryReport& report) override {
+    if (!report.restored_from.empty()) restores.push_back(report);
+  }
+
+  std::vector<RecoveryReport> restores;
+};
+
+class DoAtStep : public RestoresHook {
  public:
   explicit DoAtStep(std::map<int64_t, std::function<void()>> actions) : actions_(std::move(actions)) {}
   absl::StatusOr<bool> AfterStep(Session&, const StepReport& report) override {
@@ -38,12 +49,6 @@ class DoAtStep : public TrainingHook {
     if (act) act();
     return false;
   }
-  // A server that stood still is recovered from too, but has lost nothing to restore.
-  void Recovered(const RecoveryReport& report) override {
-    if (!report.restored_from.empty()) restores.push_back(report);
-  }
-
-  std::vector<RecoveryReport> restores;
 
  private:
   std::map<int64_t, std::function<void()>> actions_;
@@ -201,7 +206,7 @@ TEST_F(CheckpointStoreTest, ALostStoreIsFilledAgainBeforeTheNextSave) {
 }
 
 // Loses a server after a step, and lets other steps of the session meet the loss, and its end.
-class LossThatOtherStepsMeet : public TrainingHook {
+class LossThatOtherStepsMeet : public RestoresHook {
  public:
   LossThatOtherStepsMeet(const Output& on_server, std::function<void()> lose)
       : on_server_(on_server), lose_(std::move(lose)) {}
@@ -214,11 +219,6 @@ class LossThatOtherStepsMeet : public TrainingHook {
     }
     return false;
   }
-  void Recovered(const RecoveryReport& report) override {
-    if (!report.restored_from.empty()) restores.push_back(report);
-  }
-
-  std::vector<RecoveryReport> restores;
 
  private:
   const Output on_server_;
