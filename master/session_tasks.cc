@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
@@ -247,10 +248,9 @@ void SessionTasks::Settle(const std::string& task, const FenceStepsRequest* fenc
   const auto unsettled = unsettled_.find(task);
   if (unsettled == unsettled_.end()) return;
   std::vector<int64_t>& left = unsettled->second;
-  const auto has_ended = [fenced](int64_t id) {
-    return fenced == nullptr ||
-           std::find(fenced->step_id().begin(), fenced->step_id().end(), id) != fenced->step_id().end();
-  };
+  absl::flat_hash_set<int64_t> ended;
+  if (fenced != nullptr) ended.insert(fenced->step_id().begin(), fenced->step_id().end());
+  const auto has_ended = [&](int64_t id) { return fenced == nullptr || ended.contains(id); };
   left.erase(std::remove_if(left.begin(), left.end(), has_ended), left.end());
   if (left.empty()) unsettled_.erase(unsettled);
   has_unsettled_ = !unsettled_.empty();
