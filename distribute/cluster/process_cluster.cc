@@ -13,6 +13,7 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/logging.h"
 #include "distribute/cluster/cluster_json.h"
 #include "distribute/cluster/environment.h"
 #include "distribute/cluster/tf_config.h"
@@ -126,7 +127,11 @@ void ProcessCluster::Pause(const std::string& job, int index) {
   ServerProcess& process = *Find(job, index).process;
   process.Signal(SIGSTOP);
   // The process's threads stop only once each has seen the signal.
-  for (const absl::Time end = MonotonicNow() + absl::Seconds(5); !process.IsStopped() && MonotonicNow() < end;) {
+  for (const absl::Time end = MonotonicNow() + absl::Seconds(5); !process.IsStopped();) {
+    if (MonotonicNow() > end) {
+      WEIR_LOG(ERROR).With("task", TaskName(job, index)) << "the process does not stop on SIGSTOP; going on without";
+      return;
+    }
     absl::SleepFor(absl::Milliseconds(1));
   }
 }
