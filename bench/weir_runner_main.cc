@@ -34,14 +34,14 @@ class WeirRunner : public Runner {
     Scope scope = Scope::NewRoot();
     RETURN_IF_ERROR(ImportGraphDef({}, std::move(def), scope.graph()));
     SessionOptions options;
-    (*options.config.mutable_device_count())["CPU"] = spec.cpu_devices;
+    (*options.config->mutable_device_count())["CPU"] = spec.cpu_devices;
     if (!spec.optimize) {
-      auto* graph_options = options.config.mutable_graph_options();
+      auto* graph_options = options.config->mutable_graph_options();
       graph_options->mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);
       graph_options->mutable_rewrite_options()->set_disable_meta_optimizer(true);
     }
     if (!spec.commit) {
-      options.config.mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
+      options.config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
           kUncommittedStepsOptimizer);
     }
     ASSIGN_OR_RETURN(session_,

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 using BranchFunction = std::function<OutputList(const Scope& scope)>;
 

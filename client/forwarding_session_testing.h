@@ -18,13 +18,12 @@ class ForwardingSession : public Session {
 
   using Session::Run;
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
-                                          const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
+                                          const std::vector<Operation>& targets, const RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
     return session_->Run(feeds, fetches, targets, options, metadata);
   }
   absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds, const std::vector<std::string>& fetches,
-                                               const std::vector<std::string>& targets,
-                                               const tensorflow::RunOptions& options,
+                                               const std::vector<std::string>& targets, const RunOptions& options,
                                                tensorflow::RunMetadata* metadata) override {
     return session_->RunNamed(feeds, fetches, targets, options, metadata);
   }
@@ -33,7 +32,7 @@ class ForwardingSession : public Session {
                                                          const std::vector<Operation>& targets) override {
     return session_->MakeCallable(feeds, fetches, targets);
   }
-  absl::StatusOr<tensorflow::ListDevicesResponse> ListDevices() override { return session_->ListDevices(); }
+  absl::StatusOr<std::vector<DeviceInfo>> ListDevices() override { return session_->ListDevices(); }
   absl::Status Close() override { return session_->Close(); }
 
  protected:

@@ -11,6 +11,7 @@
 #include "core/op/attr_value.h"
 #include "graph/functions/function_body.h"
 #include "graph/shapes/shape_refiner.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -232,7 +233,7 @@ absl::StatusOr<BuiltFunction> BuildFunction(const Scope& scope, const std::strin
   for (const Node* node : nodes) RETURN_IF_ERROR(writer.AddNode(*node));
   for (const Output& result : results) RETURN_IF_ERROR(writer.AddResult(result));
   ASSIGN_OR_RETURN(built.results, AddToLibrary(writer.def(), arguments.shapes, scope.graph()));
-  built.function.set_name(writer.def().signature().name());
+  built.function->set_name(writer.def().signature().name());
   return built;
 }
 
@@ -255,7 +256,7 @@ absl::StatusOr<BuiltFunction> CopyToFunction(const Scope& scope, const std::stri
   for (const Output& result : results) RETURN_IF_ERROR(writer.AddResult(result));
   BuiltFunction built;
   ASSIGN_OR_RETURN(built.results, AddToLibrary(writer.def(), {}, scope.graph()));
-  built.function.set_name(writer.def().signature().name());
+  built.function->set_name(writer.def().signature().name());
   return built;
 }
 

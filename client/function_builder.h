@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "client/scope.h"
+#include "core/api.h"
+#include "core/proto_value.h"
 #include "core/tensor/tensor_shape.h"
-#include "tensorflow/core/framework/attr_value.pb.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Builds a function's results from its arguments, with the given scope.
 using FunctionBuilder = std::function<OutputList(const Scope& scope, const OutputList& arguments)>;
@@ -21,7 +22,7 @@ struct TensorSpecs {
 };
 
 struct BuiltFunction {
-  tensorflow::NameAttrList function;
+  NameAttrList function;
   InputList captured;  // used values of the surrounding graph: arguments of a call after `arguments`
   TensorSpecs results;
 };

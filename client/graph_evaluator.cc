@@ -4,6 +4,7 @@
 #include "core/device/device_name.h"
 #include "core/threads/cancellation.h"
 #include "core/threads/work_queue.h"
+#include "graph/graph.h"
 #include "kernels/library.h"
 #include "master/graph_preparation.h"
 

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "graph/gradients/loop_structure.h"
+#include "graph/graph.h"
 
 namespace weir {
+
+bool GraphRegion::Contains(const Node& node) const { return node.id() >= first && node.id() < last; }
+bool GraphRegion::IsOutside(const Node& node) const { return node.id() < outside_end; }
 
 absl::Status GraphRegion::RerouteInputs(const BringIn& bring_in) const {
   for (int id = first; id < last; ++id) {

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The nodes with ids from `first` to `last`. Nodes below `outside_end` are outside; nodes in between connect them to
 // the region. The graph and its nodes outlive it.
@@ -14,8 +15,8 @@ struct GraphRegion {
   Graph* graph = nullptr;
   int outside_end = 0, first = 0, last = 0;
 
-  bool Contains(const Node& node) const { return node.id() >= first && node.id() < last; }
-  bool IsOutside(const Node& node) const { return node.id() < outside_end; }
+  bool Contains(const Node& node) const;
+  bool IsOutside(const Node& node) const;
 
   // Redirects every data edge from outside through `bring_in`, which adds nodes.
   using BringIn = std::function<absl::StatusOr<Output>(const Output& outside)>;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir::initializers {
+namespace weir {
+namespace WEIR_API initializers {
 
 Initializer Zeros();
 Initializer Ones();
@@ -20,4 +22,5 @@ Initializer GlorotUniform(int64_t seed = 0);
 // He et al. 2015: truncated normal with variance 2 / fan_in.
 Initializer HeNormal(int64_t seed = 0);
 
-}  // namespace weir::initializers
+}  // namespace initializers
+}  // namespace weir

@@ -1,7 +1,9 @@
 // Describes an input function's pipeline among its peers.
 #pragma once
 
-namespace weir {
+#include "core/api.h"
+
+namespace WEIR_API weir {
 
 // The number and index of this pipeline among those that read the same input: the dataset's Shard.
 struct InputContext {

@@ -6,8 +6,10 @@
 #include "client/initializers.h"
 #include "client/scope.h"
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir::layers {
+namespace weir {
+namespace WEIR_API layers {
 
 // Ops of a layer run on the scope's device; its variables are on `variable_device` (a parameter server, say), or beside
 // the ops if it is empty.
@@ -94,4 +96,5 @@ Output SparseSoftmaxLoss(const Scope& scope, const Output& logits, const Output&
 // The fraction of rows whose largest logit is the label's.
 Output Accuracy(const Scope& scope, const Output& logits, const Output& labels);
 
-}  // namespace weir::layers
+}  // namespace layers
+}  // namespace weir

@@ -4,6 +4,8 @@
 #include "core/clock.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
+#include "graph/graph.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 
 namespace weir {
@@ -43,7 +45,7 @@ absl::Status MasterConnection::Create() {
   const int node_ids = graph.num_node_ids();
   const size_t changes = graph.changed_ops().size();
   *request.mutable_graph_def() = scope_.ToGraphDef();
-  *request.mutable_config() = options_.config;
+  *request.mutable_config() = *options_.config;
   RETURN_IF_ERROR(master_->CreateSession({.deadline = MonotonicNow() + options_.connect_timeout}, request, &response));
   graph_version_ = response.graph_version();
   changes_sent_ = changes;

@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/mutex.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 
 namespace weir {
@@ -19,7 +20,7 @@ CallOptions CallWith(const SessionOptions& options) { return {.deadline = Monoto
 // For a step with this timeout, or the session's.
 CallOptions StepCallWith(const SessionOptions& options, int64_t timeout_in_ms) {
   CallOptions call = CallWith(options);
-  if (timeout_in_ms <= 0) timeout_in_ms = options.config.operation_timeout_in_ms();
+  if (timeout_in_ms <= 0) timeout_in_ms = options.config->operation_timeout_in_ms();
   if (timeout_in_ms > 0) {
     call.deadline = std::min(call.deadline, MonotonicNow() + absl::Milliseconds(timeout_in_ms) + kPatienceWithMaster);
   }
@@ -125,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
 
 absl::StatusOr<std::vector<Tensor>> MasterSessionClient::Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                                              const std::vector<Operation>& targets,
-                                                             const tensorflow::RunOptions& run_options,
+                                                             const RunOptions& run_options,
                                                              tensorflow::RunMetadata* metadata) {
   RETURN_IF_ERROR(connection_->scope_status());
   RETURN_IF_ERROR(CheckValid(fetches, "fetch"));
@@ -144,7 +145,7 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::Run(const FeedList& fee
 absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFeedList& feeds,
                                                                   const std::vector<std::string>& fetches,
                                                                   const std::vector<std::string>& targets,
-                                                                  const tensorflow::RunOptions& run_options,
+                                                                  const RunOptions& run_options,
                                                                   tensorflow::RunMetadata* metadata) {
   RETURN_IF_ERROR(connection_->ExtendIfNeeded());
   NamedFeedList full_feeds;
@@ -152,11 +153,11 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFee
   std::vector<std::string> full_fetches;
   for (const std::string& name : fetches) full_fetches.push_back(FullName(name));
   RunStepArgs args{
-      .feeds = std::move(full_feeds), .fetches = std::move(full_fetches), .targets = targets, .options = run_options};
+      .feeds = std::move(full_feeds), .fetches = std::move(full_fetches), .targets = targets, .options = *run_options};
   ASSIGN_OR_RETURN(RunStepResult result, connection_->WithSession([&](const MasterConnection::Opened& session) {
     args.session_handle = session.handle;
     args.request_id = connection_->NextRequestId();
-    return connection_->master()->RunStep(StepCallWith(connection_->options(), run_options.timeout_in_ms()), args);
+    return connection_->master()->RunStep(StepCallWith(connection_->options(), run_options->timeout_in_ms()), args);
   }));
   if (metadata != nullptr) *metadata = std::move(result.metadata);
   return std::move(result.fetches);
@@ -178,14 +179,24 @@ absl::StatusOr<std::unique_ptr<Session::Callable>> MasterSessionClient::MakeCall
   return std::unique_ptr<Callable>(std::move(callable));
 }
 
-absl::StatusOr<tensorflow::ListDevicesResponse> MasterSessionClient::ListDevices() {
+absl::StatusOr<std::vector<DeviceInfo>> MasterSessionClient::ListDevices() {
   return connection_->WithSession(
-      [&](const MasterConnection::Opened& session) -> absl::StatusOr<tensorflow::ListDevicesResponse> {
+      [&](const MasterConnection::Opened& session) -> absl::StatusOr<std::vector<DeviceInfo>> {
         tensorflow::ListDevicesRequest request;
         tensorflow::ListDevicesResponse response;
         request.set_session_handle(session.handle);
         RETURN_IF_ERROR(connection_->master()->ListDevices(CallWith(connection_->options()), request, &response));
-        return response;
+        std::vector<DeviceInfo> devices;
+        for (const auto* list : {&response.local_device(), &response.remote_device()}) {
+          for (const auto& device : *list) {
+            devices.push_back({.name = device.name(),
+                               .type = device.device_type(),
+                               .memory_limit = device.memory_limit(),
+                               .incarnation = device.incarnation(),
+                               .physical_device_desc = device.physical_device_desc()});
+          }
+        }
+        return devices;
       });
 }
 

@@ -22,17 +22,15 @@ class MasterSessionClient : public Session {
 
   using Session::Run;
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
-                                          const std::vector<Operation>& targets,
-                                          const tensorflow::RunOptions& run_options,
+                                          const std::vector<Operation>& targets, const RunOptions& run_options,
                                           tensorflow::RunMetadata* metadata) override;
   absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds, const std::vector<std::string>& fetches,
-                                               const std::vector<std::string>& targets,
-                                               const tensorflow::RunOptions& run_options,
+                                               const std::vector<std::string>& targets, const RunOptions& run_options,
                                                tensorflow::RunMetadata* metadata) override;
   absl::StatusOr<std::unique_ptr<Callable>> MakeCallable(const std::vector<Output>& feeds,
                                                          const std::vector<Output>& fetches,
                                                          const std::vector<Operation>& targets) override;
-  absl::StatusOr<tensorflow::ListDevicesResponse> ListDevices() override;
+  absl::StatusOr<std::vector<DeviceInfo>> ListDevices() override;
   absl::Status Close() override;
 
  private:

@@ -9,9 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "client/scope.h"
 #include "client/variables.h"
-#include "graph/gradients/gradient_context.h"
+#include "core/api.h"
+#include "graph/gradients/gradient.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct GradientAndVariable {
   Gradient gradient;

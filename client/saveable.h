@@ -5,9 +5,10 @@
 #include <string>
 
 #include "client/scope.h"
+#include "core/api.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // One entry of a checkpoint, such as an iterator's position. A value type; refers to a graph.
 struct Saveable {

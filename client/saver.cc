@@ -12,11 +12,13 @@
 #include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/text_record.h"
 #include "core/device/device_name.h"
 #include "core/random_bits.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -9,10 +9,12 @@
 #include "client/saveable.h"
 #include "client/session.h"
 #include "client/variables.h"
-#include "core/checkpoint/checkpoint_lease.h"
+#include "core/api.h"
 #include "core/files/file_system.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class CheckpointLease;
 
 struct SaverOptions {
   int max_to_keep = 5;  // 0: all

@@ -6,9 +6,12 @@
 #include "client/variables.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
+#include "core/op/op_registry.h"
+#include "graph/graph.h"
 #include "graph/literal.h"
 #include "graph/op_builder.h"
 #include "kernels/library.h"
+#include "tensorflow/core/framework/graph.pb.h"
 
 namespace weir {
 

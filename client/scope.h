@@ -5,13 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "core/op/op_registry.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "graph/output.h"
-#include "tensorflow/core/framework/graph.pb.h"
 
-namespace weir {
+namespace tensorflow {
+class GraphDef;
+class NodeDef;
+}  // namespace tensorflow
 
+namespace WEIR_API weir {
+
+class Graph;
 class ResourceVariable;
 class VariablePolicy;
 

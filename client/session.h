@@ -8,22 +8,24 @@
 
 #include "absl/time/time.h"
 #include "client/scope.h"
+#include "core/api.h"
+#include "core/proto_value.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "graph/output.h"
-#include "tensorflow/core/protobuf/config.pb.h"
 
-namespace tensorflow {
-class ListDevicesResponse;
-}
-
-namespace weir {
+namespace WEIR_API weir {
 
 using FeedList = std::vector<std::pair<Output, Tensor>>;
 using NamedFeedList = std::vector<std::pair<std::string, Tensor>>;
 
+// Fields as in TensorFlow's config.proto, set by the proto's header or by text (MergeText): trace_level, timeout_in_ms
+// …
+using RunOptions = ProtoValue<tensorflow::RunOptions>;
+
 struct SessionOptions {
-  tensorflow::ConfigProto config;
+  // As in TensorFlow's config.proto: config.MergeText("allow_soft_placement: true").
+  ProtoValue<tensorflow::ConfigProto> config;
   // The same bits in every run, whatever the number of threads and their timing (docs/determinism.md). Local sessions
   // also follow the environment variable TF_DETERMINISTIC_OPS.
   bool deterministic = false;
@@ -31,6 +33,15 @@ struct SessionOptions {
   absl::Duration call_timeout = absl::Minutes(60);
   // How long the master may wait for the cluster's tasks. Connecting to an address without a server fails at once.
   absl::Duration connect_timeout = absl::Minutes(2);
+};
+
+// A device of a session's cluster.
+struct DeviceInfo {
+  std::string name;                  // "/job:worker/replica:0/task:0/device:CPU:0"
+  std::string type;                  // "CPU" or "GPU"
+  int64_t memory_limit = 0;          // bytes
+  uint64_t incarnation = 0;          // another one after a restart of its task
+  std::string physical_device_desc;  // of a GPU
 };
 
 // A connection to a master, with one graph. Thread-safe: steps may run concurrently. The graph may grow between runs:
@@ -48,9 +59,10 @@ class Session {
   virtual ~Session() = default;
 
   // Computes `fetches`, replacing outputs by `feeds`, and runs `targets`. Errors name task, device, node and op.
+  // `metadata`, from a ProtoValue<tensorflow::RunMetadata>, receives what `run_options` asks for.
   virtual absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
                                                   const std::vector<Operation>& targets = {},
-                                                  const tensorflow::RunOptions& run_options = {},
+                                                  const RunOptions& run_options = {},
                                                   tensorflow::RunMetadata* metadata = nullptr) = 0;
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Output>& fetches) { return Run({}, fetches); }
   absl::Status RunTargets(const std::vector<Operation>& targets) { return Run({}, {}, targets).status(); }
@@ -58,7 +70,7 @@ class Session {
   virtual absl::StatusOr<std::vector<Tensor>> RunNamed(const NamedFeedList& feeds,
                                                        const std::vector<std::string>& fetches,
                                                        const std::vector<std::string>& targets = {},
-                                                       const tensorflow::RunOptions& run_options = {},
+                                                       const RunOptions& run_options = {},
                                                        tensorflow::RunMetadata* metadata = nullptr) = 0;
 
   // A prepared signature: the cheapest way to run the same step many times. Fails once its session is closed.
@@ -71,7 +83,7 @@ class Session {
                                                                  const std::vector<Output>& fetches,
                                                                  const std::vector<Operation>& targets = {}) = 0;
 
-  virtual absl::StatusOr<tensorflow::ListDevicesResponse> ListDevices() = 0;
+  virtual absl::StatusOr<std::vector<DeviceInfo>> ListDevices() = 0;
   virtual absl::Status Close() = 0;
 };
 

@@ -7,12 +7,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "client/checkpoint/recoverable_state.h"
 #include "client/forwarding_session_testing.h"
 #include "client/initializers.h"
 #include "client/local_runtime.h"
 #include "client/master_session_client.h"
 #include "client/ops.h"
-#include "client/recoverable_state.h"
 #include "client/training_loop.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/checkpoint_state.h"
@@ -113,7 +113,7 @@ class HeldSession : public ForwardingSession {
   using ForwardingSession::ForwardingSession;
   using Session::Run;
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
-                                          const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
+                                          const std::vector<Operation>& targets, const RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
     const bool saves = !targets.empty() && absl::StrContains(targets[0].name(), "MergeV2Checkpoints");
     if (saves && before_save) before_save();

@@ -8,9 +8,10 @@
 
 #include "absl/time/time.h"
 #include "client/session.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The outcome of one step.
 struct StepReport {

@@ -6,7 +6,9 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
+#include "client/checkpoint/recoverable_state.h"
 #include "client/task_loss.h"
+#include "core/checkpoint/checkpoint_lease.h"
 #include "core/clock.h"
 #include "core/logging.h"
 
@@ -32,23 +34,26 @@ bool Recurs(const absl::Status& status, bool* repeated) {
 
 TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
     : options_(std::move(options)),
-      state_(scope, {.role = options_.role,
-                     .checkpoint_dir = options_.checkpoint_dir,
-                     .max_to_keep = options_.max_to_keep,
-                     .keep_every = options_.keep_every,
-                     .saveables = options_.saveables,
-                     .states = options_.states,
-                     .name = options_.task_name,
-                     .global_step = options_.global_step,
-                     .checkpoint_tasks = options_.checkpoint_tasks,
-                     .snapshots = options_.saves_in_background,
-                     .files = options_.files}) {
+      state_(std::make_unique<RecoverableState>(scope,
+                                                RecoverableStateOptions{.role = options_.role,
+                                                                        .checkpoint_dir = options_.checkpoint_dir,
+                                                                        .max_to_keep = options_.max_to_keep,
+                                                                        .keep_every = options_.keep_every,
+                                                                        .saveables = options_.saveables,
+                                                                        .states = options_.states,
+                                                                        .name = options_.task_name,
+                                                                        .global_step = options_.global_step,
+                                                                        .checkpoint_tasks = options_.checkpoint_tasks,
+                                                                        .snapshots = options_.saves_in_background,
+                                                                        .files = options_.files})) {
   const Scope beside = scope.Root().ColocateWith(options_.global_step.handle().op());
   read_global_step_ = options_.global_step.Read(beside);
   if (shares_variables()) {
     global_step_after_ = options_.global_step.Read(beside.WithControlDependencies({options_.train}));
   }
 }
+
+TrainingLoop::~TrainingLoop() = default;
 
 absl::StatusOr<int64_t> TrainingLoop::Run(Session& session) {
   // Background work uses the session, which the caller may destroy after this call.
@@ -93,7 +98,7 @@ absl::Status TrainingLoop::StepToEnd(Session& session) {
 
 absl::Status TrainingLoop::SaveAtEnd(Session& session) {
   RETURN_IF_ERROR(PollBackgroundSave(session, true));
-  return state_.is_saved() && last_saved_step_ != global_step_ ? Save(session) : absl::OkStatus();
+  return state_->is_saved() && last_saved_step_ != global_step_ ? Save(session) : absl::OkStatus();
 }
 
 // A lost task may have been restarted, without its state, before the loss was detected, or another step of the session,
@@ -104,14 +109,14 @@ absl::StatusOr<bool> TrainingLoop::IsLoss(Session& session, const absl::Status& 
   if (IsTaskLoss(status)) return true;
   if (IsLeaseLost(status)) return false;
   if (!MayBeStateLoss(status)) return false;
-  const absl::StatusOr<bool> whole = state_.IsWhole(session);
+  const absl::StatusOr<bool> whole = state_->IsWhole(session);
   if (!whole.ok()) return IsTaskLoss(whole.status());
   if (!*whole) return true;
   return steps_with_others() && !std::exchange(doubted_, true);
 }
 
 absl::Status TrainingLoop::Start(Session& session) {
-  RETURN_IF_ERROR(state_.TakeLease());
+  RETURN_IF_ERROR(state_->TakeLease());
   const absl::Time deadline = MonotonicNow() + options_.recovery_timeout;
   bool repeated = false;
   for (absl::Duration pause = kFirstPause;; pause = std::min(pause * 2, kMaxPause)) {
@@ -125,18 +130,18 @@ absl::Status TrainingLoop::Start(Session& session) {
 
 absl::Status TrainingLoop::TryStart(Session& session) {
   std::string restored_from;
-  RETURN_IF_ERROR(state_.Establish(session, &restored_from));
+  RETURN_IF_ERROR(state_->Establish(session, &restored_from));
   RETURN_IF_ERROR(Resume(session));
   RETURN_IF_ERROR(ReadGlobalStep(session));
   last_saved_step_ = last_tried_step_ = restored_from.empty() ? -1 : global_step_;
   last_tried_time_ = MonotonicNow();
   // An initial checkpoint: a later failure can then always be recovered from.
-  return state_.is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
+  return state_->is_saved() && restored_from.empty() ? Save(session) : absl::OkStatus();
 }
 
 absl::Status TrainingLoop::Resume(Session& session) {
   if (options_.resume.valid()) RETURN_IF_ERROR(session.RunTargets({options_.resume}));
-  return options_.role == TrainingRole::kReplica ? state_.FollowVariables(session) : absl::OkStatus();
+  return options_.role == TrainingRole::kReplica ? state_->FollowVariables(session) : absl::OkStatus();
 }
 
 absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
@@ -160,7 +165,7 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
 }
 
 absl::Status TrainingLoop::SaveIfDue(Session& session) {
-  if (!state_.is_saved()) return absl::OkStatus();
+  if (!state_->is_saved()) return absl::OkStatus();
   RETURN_IF_ERROR(PollBackgroundSave(session, false));
   if (saving_.valid()) return absl::OkStatus();
   BeginReserving(session);
@@ -177,7 +182,7 @@ absl::Status TrainingLoop::SaveOrWarn(Session& session) {
 }
 
 absl::Status TrainingLoop::SaveBetweenSteps(Session& session) {
-  return SaveEnded(session, state_.Save(session, global_step_), global_step_);
+  return SaveEnded(session, state_->Save(session, global_step_), global_step_);
 }
 
 absl::Status TrainingLoop::SaveEnded(Session& session, const absl::Status& status, int64_t step) {
@@ -189,7 +194,7 @@ absl::Status TrainingLoop::SaveEnded(Session& session, const absl::Status& statu
 }
 
 absl::Status TrainingLoop::Save(Session& session) {
-  RETURN_IF_ERROR(state_.Save(session, global_step_));
+  RETURN_IF_ERROR(state_->Save(session, global_step_));
   last_tried_step_ = global_step_;
   return Saved(session, global_step_);
 }
@@ -202,22 +207,22 @@ absl::Status TrainingLoop::Saved(Session& session, int64_t step) {
 }
 
 absl::Status TrainingLoop::BeginBackgroundSave(Session& session) {
-  const absl::Status begun = state_.BeginSave(session, global_step_);
+  const absl::Status begun = state_->BeginSave(session, global_step_);
   if (absl::IsResourceExhausted(begun)) {
     WEIR_LOG(WARNING) << "The checkpoint of step " << global_step_ << " is saved between steps: " << begun.message();
     return SaveBetweenSteps(session);
   }
   if (!begun.ok()) return SaveEnded(session, begun, global_step_);
   saving_step_ = global_step_;
-  saving_ = std::async(std::launch::async, [this, &session] { return state_.FinishSave(session); });
+  saving_ = std::async(std::launch::async, [this, &session] { return state_->FinishSave(session); });
   return absl::OkStatus();
 }
 
 // After a step: updates have shown which variables need a second buffer.
 void TrainingLoop::BeginReserving(Session& session) {
   if (!options_.saves_in_background || reserving_.valid()) return;
-  if (options_.background_save_limit > 0 && state_.snapshot_bytes() > options_.background_save_limit) return;
-  reserving_ = std::async(std::launch::async, [this, &session] { return state_.ReserveSnapshot(session); });
+  if (options_.background_save_limit > 0 && state_->snapshot_bytes() > options_.background_save_limit) return;
+  reserving_ = std::async(std::launch::async, [this, &session] { return state_->ReserveSnapshot(session); });
 }
 
 bool TrainingLoop::EndReserving() {
@@ -226,7 +231,7 @@ bool TrainingLoop::EndReserving() {
     reserved = reserving_.get();
   } else {
     reserved =
-        errors::ResourceExhausted("a device has ", state_.snapshot_bytes(),
+        errors::ResourceExhausted("a device has ", state_->snapshot_bytes(),
                                   " bytes of variables, but background_save_limit is ", options_.background_save_limit);
   }
   if (!absl::IsResourceExhausted(reserved)) return true;  // other errors are the save's to find
@@ -279,10 +284,11 @@ void TrainingLoop::EndRecovery() {
 }
 
 absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_from) {
-  ASSIGN_OR_RETURN(bool whole, state_.IsWhole(session));
+  ASSIGN_OR_RETURN(bool whole, state_->IsWhole(session));
   whole = whole && !must_restore();
   if (!whole) {
-    RETURN_IF_ERROR(must_restore() ? state_.Restore(session, restored_from) : state_.Establish(session, restored_from));
+    RETURN_IF_ERROR(must_restore() ? state_->Restore(session, restored_from)
+                                   : state_->Establish(session, restored_from));
     last_tried_time_ = MonotonicNow();
   }
   RETURN_IF_ERROR(Resume(session));

@@ -9,11 +9,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/recoverable_state.h"
+#include "client/saveable.h"
 #include "client/session.h"
 #include "client/training_hook.h"
+#include "client/training_state.h"
+#include "client/variables.h"
+#include "core/api.h"
+#include "core/files/file_system.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class RecoverableState;
 
 struct TrainingLoopOptions {
   Operation train;  // one step; must advance the global step
@@ -82,6 +88,7 @@ class TrainingLoop {
  public:
   // Adds ops to `scope`'s graph: call it before a session is created, or let the session extend its graph.
   TrainingLoop(const Scope& scope, TrainingLoopOptions options);
+  ~TrainingLoop();
   // Returns the final global step.
   absl::StatusOr<int64_t> Run(Session& session);
 
@@ -136,7 +143,7 @@ class TrainingLoop {
   };
 
   const TrainingLoopOptions options_;
-  RecoverableState state_;
+  const std::unique_ptr<RecoverableState> state_;
   Output read_global_step_, global_step_after_;  // the latter is the value after a step
   bool doubted_ = false;                         // a step failed: lost variables, or a program error
   int64_t global_step_ = 0;

@@ -29,7 +29,7 @@ class FlakySession : public ForwardingSession {
 
   using Session::Run;
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
-                                          const std::vector<Operation>& targets, const tensorflow::RunOptions& options,
+                                          const std::vector<Operation>& targets, const RunOptions& options,
                                           tensorflow::RunMetadata* metadata) override {
     if (!next_failures_.empty()) {
       const absl::Status failure = next_failures_.front();

@@ -1,14 +1,26 @@
-// Training state besides variables.
+// The state that a training loop keeps: its owner, and what it has besides variables.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "client/session.h"
-#include "core/checkpoint/checkpoint_lease.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class CheckpointLease;
+
+// The ownership of the variables.
+enum class TrainingRole {
+  kOnly,    // only this loop uses them
+  kChief,   // shared with loops in other processes; this one initialises, restores and saves them
+  kWorker,  // the chief's: this loop waits until the chief has initialised or restored them
+  // Copies of another loop's, which TrainingLoopOptions::resume makes equal to those. This loop restores them from the
+  // other one's checkpoints, and saves none.
+  kReplica,
+};
 
 // State on tasks that a training loop saves and restores together with the variables. Not thread-safe; blocks.
 class TrainingState {

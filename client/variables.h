@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "client/scope.h"
+#include "core/api.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Builds the initial value of a variable of this shape and type.
 using Initializer = std::function<Output(const Scope& scope, const TensorShape& shape, DataType dtype)>;

@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "client/graph_region.h"
 #include "client/ops.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct WhileLoopOptions {
   int64_t parallel_iterations = 10;  // the maximum number of concurrent iterations

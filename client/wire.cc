@@ -4,6 +4,7 @@
 
 #include "core/op/attr_value.h"
 #include "core/wire/wire_options.h"
+#include "graph/graph.h"
 
 namespace weir {
 

@@ -5,8 +5,9 @@
 #include <chrono>
 
 #include "absl/time/time.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Never runs backwards and never jumps. It reads as wall time did when the process started, so values mean something to
 // people, but only differences count: never compare them with wall time or with another process's.

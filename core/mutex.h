@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "core/api.h"
 
 #if defined(__clang__)
 #define WEIR_THREAD_ANNOTATION(x) __attribute__((x))
@@ -23,7 +24,7 @@
 #define REQUIRES(...) WEIR_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) WEIR_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-namespace weir {
+namespace WEIR_API weir {
 
 class WEIR_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 
 #define WEIR_CONCAT_INNER(a, b) a##b
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
@@ -27,7 +28,7 @@
   if (__builtin_expect(!var.ok(), 0)) return std::move(var).status(); \
   lhs = std::move(var).value()
 
-namespace weir {
+namespace WEIR_API weir {
 
 namespace errors {
 

@@ -1,6 +1,16 @@
 #include "graph/output.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/graph.h"
+
 namespace weir {
+
+std::string Operation::name() const { return valid() ? node_->name() : ""; }
+
+DataType Output::type() const { return valid() ? RemoveRef(node()->output_type(index_)) : DT_INVALID; }
+std::string Output::name() const { return absl::StrCat(op_.name(), ":", index_); }
 
 Input::Input(Output output) : output_(output) {}
 Input::Input(Tensor tensor) : tensor_(std::move(tensor)), is_constant_(true) {}

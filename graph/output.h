@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/numeric_types.h"
+#include "core/api.h"
 #include "core/tensor/tensor.h"
-#include "graph/graph.h"
+#include "core/tensor/types.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class Node;
 
 // A node of a graph under construction. Cheap to copy; valid while the graph lives. A default-constructed one
 // represents a node that could not be built; the builder's status has the reason.
@@ -19,7 +21,7 @@ class Operation {
   explicit Operation(Node* node) : node_(node) {}
   Node* node() const { return node_; }
   bool valid() const { return node_ != nullptr; }
-  std::string name() const { return node_ ? node_->name() : ""; }
+  std::string name() const;
 
  private:
   Node* node_ = nullptr;
@@ -36,8 +38,8 @@ class Output {
   int index() const { return index_; }
   bool valid() const { return op_.valid(); }
   // Never a reference type; DT_INVALID for an output that could not be built.
-  DataType type() const { return valid() ? RemoveRef(node()->output_type(index_)) : DT_INVALID; }
-  std::string name() const { return absl::StrCat(op_.name(), ":", index_); }  // "x:0": what feeds and fetches take
+  DataType type() const;
+  std::string name() const;  // "x:0": what feeds and fetches take
 
   friend bool operator==(const Output& a, const Output& b) { return a.node() == b.node() && a.index_ == b.index_; }
   template <typename H>

@@ -1,4 +1,4 @@
-// Messages in files, binary or text.
+// Protobuf messages in files, binary or text.
 #pragma once
 
 #include <string>
@@ -10,9 +10,6 @@ class Message;
 }
 
 namespace weir {
-
-// Parses the text form; InvalidArgument, with line and column, if it does not match the message type.
-absl::Status ParseProtoText(const std::string& text, google::protobuf::Message* message);
 
 // InvalidArgument, naming the file and the message's type, if it is in neither form.
 absl::Status ReadProtoFile(const std::string& path, google::protobuf::Message* message);

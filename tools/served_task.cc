@@ -7,6 +7,7 @@
 #include "client/runtime/task_runtime.h"
 #include "core/clock.h"
 #include "core/files/store_file_system.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/logging.h"
 #include "distribute/cluster/address.h"
 #include "distribute/transport/clients/client_leases.h"
@@ -25,6 +26,7 @@
 #include "kernels/device/gpu/machine_gpus.h"
 #include "master/journal/journal_file.h"
 #include "master/journal/session_journal.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -130,8 +132,8 @@ absl::Status ServedTask::MakeRuntime() {
       .name = "weir", .compute_threads = options_.compute_threads, .max_blocking_threads = kMaxBlockingThreads};
   runtime.cpu_devices = options_.cpu_devices;
   runtime.cpu_memory_limit = kReportedMemory;
-  runtime.config = options_.config;
-  runtime.gpus = options_.gpus.has_value() ? *options_.gpus : MachineGpus();
+  runtime.config = *options_.config;
+  runtime.gpus = options_.gpus != nullptr ? *options_.gpus : MachineGpus();
   runtime.mixed_precision = options_.mixed_precision;
   runtime.deterministic = options_.deterministic;
   runtime.workers = std::move(pool);

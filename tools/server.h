@@ -2,23 +2,23 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/gpu/gpu_devices.h"
-#include "core/kernel/kernel_registry.h"
-#include "core/op/op_registry.h"
+#include "core/api.h"
+#include "core/proto_value.h"
 #include "core/status.h"
 #include "distribute/cluster/cluster_spec.h"
 #include "graph/passes/mixed_precision_lists.h"
-#include "tensorflow/core/protobuf/config.pb.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
+struct GpuPlatform;
+class KernelRegistry;
 class MasterInterface;
+class OpRegistry;
 class ServedTask;
 
 // Thread-safe, except for Stop. Servers share nothing, except registries if configured: a process may run several,
@@ -51,9 +51,9 @@ class Server {
     // The time after which the sessions of another task's master end here if it does not answer.
     absl::Duration master_lease = kDefaultMasterLease;
     // The task's GPU settings: device_count["GPU"] and gpu_options.
-    tensorflow::ConfigProto config;
-    std::optional<GpuPlatform> gpus;         // nullopt: the machine's
-    MixedPrecisionSettings mixed_precision;  // for sessions of this task's master
+    ProtoValue<tensorflow::ConfigProto> config;
+    std::shared_ptr<const GpuPlatform> gpus;  // nullptr: the machine's
+    MixedPrecisionSettings mixed_precision;   // for sessions of this task's master
     // Sessions of this task's master, and graphs of other masters on this task, compute the same bits in every run.
     bool deterministic = false;
     // Where this task's master records its sessions, to serve them again after a restart; empty: nowhere.

@@ -13,13 +13,15 @@
 
 #include "core/clock.h"
 #include "core/files/file_system.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/logging.h"
 #include "core/memory/freed_memory.h"
+#include "core/proto_text.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
 #include "graph/passes/determinism.h"
-#include "tools/proto_file.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
 
@@ -163,13 +165,13 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
                      const std::string* const value = command.environment.Find(variable);
                      return value != nullptr ? *value : std::string();
                    }));
-  RETURN_IF_ERROR(Annotate(ParseProtoText(command.config, &options.config), "--config"));
+  RETURN_IF_ERROR(Annotate(ParseProtoText(command.config, &*options.config), "--config"));
   if (command.simulated_gpus > 0) {
     WEIR_LOG(WARNING).With("count", command.simulated_gpus)
         << "SIMULATED GPUs: computed by the host, slowly; for tests only";
-    options.gpus = SimulatedPlatform(command.simulated_gpus);
+    options.gpus = std::make_shared<GpuPlatform>(SimulatedPlatform(command.simulated_gpus));
     // Their memory is host memory: allocate only as needed.
-    options.config.mutable_gpu_options()->set_allow_growth(true);
+    options.config->mutable_gpu_options()->set_allow_growth(true);
   }
   return options;
 }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace weir {
+#include "core/api.h"
+
+namespace WEIR_API weir {
 
 // `batches` batches of `size` elements, followed by the next stage. The last stage is unlimited, whatever its
 // `batches`.

@@ -12,9 +12,10 @@
 #include "client/data/iterator.h"
 #include "client/function_builder.h"
 #include "client/scope.h"
+#include "core/api.h"
 #include "core/tensor/tensor_shape.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A sequence of elements, each with the same number of tensors. A value type; copies refer to the same ops.
 // - Methods add ops to the scope's graph on the scope's device, which reads the data and runs the functions.

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_shape.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The runtime chooses the number of calls or the buffer size.
 constexpr int64_t kAutotune = -1;

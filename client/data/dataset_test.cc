@@ -10,6 +10,7 @@
 #include "client/training_loop.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -10,9 +10,10 @@
 #include "absl/time/time.h"
 #include "client/data/dataset.h"
 #include "client/session.h"
+#include "core/api.h"
 #include "core/mutex.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A queue on a task, and the dataset of its elements: unlimited input for online learning. A value type.
 // - Steps that request an element wait until there is one; Push waits while the queue is full.

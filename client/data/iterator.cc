@@ -13,7 +13,7 @@ Operation Note(const Scope& scope, const Output& positioned, const std::vector<O
 }  // namespace
 
 DataIterator::DataIterator(const Scope& scope, const std::string& name, const Output& variant,
-                           const tensorflow::NameAttrList& factory, TensorSpecs element)
+                           const NameAttrList& factory, TensorSpecs element)
     : element_(std::move(element)), variant_(variant) {
   const Scope inner = scope.SubScope(name).WithNoControlDependencies();
   name_ = inner.name();

@@ -6,8 +6,9 @@
 #include "client/function_builder.h"
 #include "client/saveable.h"
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // An iterator of a graph. It is on its dataset's device, outlives sessions, and is lost with its task. A value type.
 class DataIterator {
@@ -29,8 +30,8 @@ class DataIterator {
  private:
   friend class Dataset;
   // `variant` invalid: a one-shot iterator over the dataset that `factory` creates.
-  DataIterator(const Scope& scope, const std::string& name, const Output& variant,
-               const tensorflow::NameAttrList& factory, TensorSpecs element);
+  DataIterator(const Scope& scope, const std::string& name, const Output& variant, const NameAttrList& factory,
+               TensorSpecs element);
 
   std::string name_, device_;
   TensorSpecs element_;

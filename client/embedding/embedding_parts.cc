@@ -9,6 +9,7 @@
 #include "client/embedding/part_balance.h"
 #include "client/ops.h"
 #include "core/random_bits.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,9 @@
 #include "absl/time/time.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/session.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The load of one part, since it moved to its task.
 struct PartLoad {

@@ -5,6 +5,7 @@
 #include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/op/attr_value.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

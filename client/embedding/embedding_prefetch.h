@@ -10,8 +10,9 @@
 #include "absl/synchronization/notification.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/session.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Splits a step in two: one pulls rows and puts them, with the other tensors of the batch, into a queue on the worker;
 // the other takes them from the queue and computes. The rows that a step sees are up to `ahead` + 1 steps old.

@@ -9,6 +9,7 @@
 #include "client/ops.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/random_bits.h"
 

@@ -8,9 +8,10 @@
 
 #include "client/embedding/embedding_variable.h"
 #include "client/training_state.h"
+#include "core/api.h"
 #include "core/files/file_system.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct EmbeddingSaverOptions {
   // Every so many checkpoints all rows are saved; the others have the rows changed since the previous one.

@@ -16,6 +16,7 @@
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {

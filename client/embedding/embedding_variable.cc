@@ -6,6 +6,7 @@
 #include "client/wire.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

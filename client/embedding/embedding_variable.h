@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "client/scope.h"
-#include "graph/gradients/gradient_context.h"
+#include "core/api.h"
+#include "graph/gradients/gradient.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The update rule of pushes.
 struct EmbeddingOptimizer {

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The number of parts along each axis of a variable; more than 1 for at most one axis. Like TensorFlow's partitioners.
 using Partitioner = std::function<std::vector<int64_t>(const TensorShape& shape, DataType dtype)>;

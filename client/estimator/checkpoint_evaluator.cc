@@ -2,6 +2,7 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "kernels/summary/event_writer.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/util/event.pb.h"
 

@@ -5,10 +5,12 @@
 #include <string>
 
 #include "client/estimator/train_and_evaluate.h"
+#include "core/api.h"
 #include "core/files/file_system.h"
-#include "kernels/summary/event_writer.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class EventWriter;
 
 // Not thread-safe. The estimator and the spec outlive it.
 class CheckpointEvaluator {

@@ -2,9 +2,11 @@
 
 #include "client/estimator/saved_model.h"
 #include "client/ops.h"
+#include "client/saver.h"
 #include "client/training_loop.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/files/file_system.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -33,8 +35,8 @@ absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& co
   if (!config.is_distributed()) return Session::Local(scope);
   const TfConfig& task = config.task;
   SessionOptions options;
-  options.config.add_device_filters(absl::StrCat("/job:", kParameterServers));
-  options.config.add_device_filters(DeviceOf(task));
+  options.config->add_device_filters(absl::StrCat("/job:", kParameterServers));
+  options.config->add_device_filters(DeviceOf(task));
   ASSIGN_OR_RETURN(const std::string address, task.cluster.AddressOf(task.task_type, task.task_index));
   return Session::Connect(absl::StrCat("grpc://", address), scope, std::move(options));
 }

@@ -9,9 +9,10 @@
 #include "client/estimator/model.h"
 #include "client/estimator/run_config.h"
 #include "client/training_hook.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct TrainOptions {
   int64_t max_steps = 0;  // global step; 0: until the input ends, or a hook stops it

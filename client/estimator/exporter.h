@@ -7,8 +7,9 @@
 #include <string>
 
 #include "client/estimator/estimator.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Exports the model of a checkpoint. Called from one thread, after each evaluation.
 class Exporter {

@@ -10,8 +10,9 @@
 #include "client/input_context.h"
 #include "client/scope.h"
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class ModelUse { kTrain, kEvaluate, kPredict };
 

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "distribute/cluster/tf_config.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct RunConfig {
   std::string model_dir;  // checkpoints, "eval" for events, "export" for models

@@ -8,8 +8,9 @@
 
 #include "client/estimator/estimator.h"
 #include "client/estimator/exporter.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct TrainSpec {
   InputFunction input;

@@ -1,5 +1,8 @@
 #include "client/gen/op_call.h"
 
+#include "graph/graph.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+
 namespace weir {
 
 OpCall::OpCall(const Scope& scope, const char* op) : scope_(scope) { def_.set_op(op); }
@@ -7,6 +10,12 @@ OpCall::~OpCall() = default;
 
 void OpCall::Arg(const Input& input) { inputs_.push_back({input}); }
 void OpCall::Arg(const InputList& inputs) { inputs_.push_back(inputs); }
+
+void OpCall::Attr(const char* name, const std::vector<NameAttrList>& functions) {
+  std::vector<tensorflow::NameAttrList> values;
+  for (const NameAttrList& function : functions) values.push_back(*function);
+  SetNodeAttr(name, values, &def_);
+}
 
 Operation OpCall::Add() {
   operation_ = scope_.AddOp(std::move(def_), inputs_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/scope.h"
 #include "core/op/attr_value.h"
+#include "core/proto_value.h"
 #include "graph/output.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 
@@ -23,6 +25,8 @@ class OpCall {
   void Attr(const char* name, const V& value) {
     SetNodeAttr(name, value, &def_);
   }
+  void Attr(const char* name, const NameAttrList& function) { SetNodeAttr(name, *function, &def_); }
+  void Attr(const char* name, const std::vector<NameAttrList>& functions);
   Operation Add();
   // The next output; invalid if the op could not be built.
   Output Take();

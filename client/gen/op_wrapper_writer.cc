@@ -38,10 +38,9 @@ bool IsList(const ArgDef& arg) { return !arg.number_attr().empty() || !arg.type_
 // The C++ type of an attribute's value.
 std::string CppType(const std::string& attr_type) {
   static const auto* kTypes = new absl::flat_hash_map<std::string, std::string>{
-      {"string", "std::string"}, {"int", "int64_t"},
-      {"float", "float"},        {"bool", "bool"},
-      {"type", "DataType"},      {"shape", "PartialTensorShape"},
-      {"tensor", "Tensor"},      {"func", "tensorflow::NameAttrList"}};
+      {"string", "std::string"}, {"int", "int64_t"},      {"float", "float"},
+      {"bool", "bool"},          {"type", "DataType"},    {"shape", "PartialTensorShape"},
+      {"tensor", "Tensor"},      {"func", "NameAttrList"}};
   absl::string_view element = attr_type;
   const bool is_list = absl::ConsumePrefix(&element, "list(") && absl::ConsumeSuffix(&element, ")");
   const std::string& cpp = kTypes->at(std::string(element));
@@ -218,10 +217,10 @@ std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops) {
   std::string text =
       "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes.\n"
       "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <string>\n#include <vector>\n\n"
-      "#include \"client/scope.h\"\n#include \"core/tensor/tensor.h\"\n#include \"graph/output.h\"\n"
-      "#include \"tensorflow/core/framework/attr_value.pb.h\"\n\nnamespace weir::ops {\n\n";
+      "#include \"client/scope.h\"\n#include \"core/proto_value.h\"\n#include \"core/tensor/tensor.h\"\n"
+      "#include \"graph/output.h\"\n\nnamespace weir {\nnamespace WEIR_API ops {\n\n";
   for (const auto* op : ops) text += WrapperDeclaration(*op);
-  return text + "}  // namespace weir::ops\n";
+  return text + "}  // namespace ops\n}  // namespace weir\n";
 }
 
 std::string WrapperSource(const std::vector<const tensorflow::OpDef*>& ops) {

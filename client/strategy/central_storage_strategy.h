@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "client/strategy/strategy.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct CentralStorageOptions {
   // One replica on each; all of one task.

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct CommunicationOptions {
   // Gradients are reduced in packs of this many bytes, in the order of back-propagation: each pack as soon as its last

@@ -6,8 +6,9 @@
 
 #include "client/input_context.h"
 #include "client/strategy/strategy.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A dataset (a variant) with the types and shapes of its elements.
 struct DatasetOutput {

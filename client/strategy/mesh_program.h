@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "client/scope.h"
+#include "core/api.h"
 #include "graph/spmd/mesh.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The CPU devices 0, 1, … of one task ("/job:localhost/task:0" for a local session), or one CPU device per task.
 absl::StatusOr<Mesh> TaskMesh(std::vector<Mesh::Axis> axes, const std::string& task);

@@ -7,8 +7,9 @@
 
 #include "client/strategy/communication_options.h"
 #include "client/strategy/strategy.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // One replica on `device` (empty: chosen by the session).
 absl::StatusOr<std::unique_ptr<Strategy>> OneDeviceStrategy(const Scope& root, const std::string& device);

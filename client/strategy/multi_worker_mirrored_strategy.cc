@@ -6,6 +6,7 @@
 #include "client/strategy/device_checks.h"
 #include "client/strategy/replicated_strategy.h"
 #include "core/device/device_name.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "client/strategy/communication_options.h"
 #include "client/strategy/strategy.h"
+#include "core/api.h"
 #include "distribute/cluster/cluster_spec.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct MultiWorkerMirroredOptions {
   ClusterSpec cluster;

@@ -9,6 +9,7 @@
 #include "client/strategy/worker_tokens.h"
 #include "client/wire.h"
 #include "core/wire/wire_options.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

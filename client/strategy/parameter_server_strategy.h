@@ -7,9 +7,10 @@
 
 #include "client/strategy/strategy.h"
 #include "client/strategy/variable_placers.h"
+#include "core/api.h"
 #include "distribute/cluster/cluster_spec.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class WorkerSteps {
   // All workers are in one graph and step together.

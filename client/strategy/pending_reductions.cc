@@ -1,6 +1,7 @@
 #include "client/strategy/pending_reductions.h"
 
 #include "client/ops.h"
+#include "graph/graph.h"
 
 namespace weir {
 

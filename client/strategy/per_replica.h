@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "client/optimizer.h"
+#include "core/api.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class ReduceOp { kSum, kMean };
 

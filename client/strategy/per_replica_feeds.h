@@ -3,8 +3,9 @@
 
 #include "client/session.h"
 #include "client/strategy/strategy.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // One placeholder on the device of each replica of this graph.
 PerReplica Placeholders(const Strategy& strategy, DataType dtype, const PartialTensorShape& shape = {});

@@ -8,9 +8,10 @@
 #include "client/optimizer.h"
 #include "client/scope.h"
 #include "client/strategy/pipeline_schedule.h"
+#include "core/api.h"
 #include "graph/spmd/mesh.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Applies a layer; called once per micro-batch.
 using LayerFunction = std::function<Output(const Scope& scope, const Output& x)>;

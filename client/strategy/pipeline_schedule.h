@@ -3,9 +3,10 @@
 
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class PipelineSchedule {
   kGPipe,  // all forward, then all backward (Huang et al. 2019); a stage keeps the activations of all micro-batches

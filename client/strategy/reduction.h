@@ -5,7 +5,7 @@
 
 #include "client/scope.h"
 #include "client/strategy/per_replica.h"
-#include "graph/gradients/gradient_context.h"
+#include "graph/gradients/gradient.h"
 
 namespace weir {
 

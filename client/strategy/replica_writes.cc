@@ -4,6 +4,7 @@
 #include "client/ops.h"
 #include "client/strategy/reduction.h"
 #include "graph/function_library.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -5,6 +5,7 @@
 #include "client/strategy/pending_reductions.h"
 #include "client/strategy/reduction.h"
 #include "client/strategy/replica_writes.h"
+#include "graph/graph.h"
 
 namespace weir {
 

@@ -12,8 +12,9 @@
 #include "client/scope.h"
 #include "client/strategy/per_replica.h"
 #include "client/strategy/strategy_variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 class PendingReductions;
 class ReplicaWrites;

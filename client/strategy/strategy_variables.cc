@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/op/attr_value.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

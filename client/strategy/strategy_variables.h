@@ -9,8 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "client/graph_region.h"
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Places a variable: returns the scope to create it in, and sets in `options` the devices with copies. The scope is the
 // model's: on a replica's device, or colocated (a slot with its variable).

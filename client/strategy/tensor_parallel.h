@@ -7,8 +7,9 @@
 
 #include "client/layers.h"
 #include "client/strategy/mesh_program.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Each device has some of the outputs: hidden units, or attention heads.
 absl::Status SplitColumns(const Mesh& mesh, const std::string& axis, const layers::Dense& layer);

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "client/strategy/strategy_variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class PlaceVariables {
   kRoundRobin,      // in turn

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "client/strategy/mesh_program.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Splits the trainable variables of `scope`, and with them their optimizer slots, over `axis`, the one that splits the
 // batch.

@@ -6,8 +6,9 @@
 
 #include "client/optimizer.h"
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Clips each element to [least, most].
 Output ClipByValue(const Scope& scope, const Output& t, const Input& least, const Input& most);

@@ -5,8 +5,9 @@
 
 #include "client/optimizer.h"
 #include "client/scope.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Like gradient_accumulation_steps of Keras' optimizers: adds the gradients of each step to accumulators beside the
 // variables; in every `steps`th step the optimizer applies their mean, and they are reset. The accumulators are saved

@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "client/optimizer.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The scale is multiplied after `growth_steps` consecutive steps with finite gradients, and divided, to no less than 1,
 // after each other step.

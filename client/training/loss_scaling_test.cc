@@ -9,6 +9,7 @@
 #include "client/session.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -141,7 +142,7 @@ TEST(Float16TrainingTest, LearnsFromGradientsThatFloat16CannotHold) {
     const Output read = w.Read(scope);
     ASSERT_THAT(scope.status(), IsOk());
     SessionOptions options;
-    options.config.mutable_graph_options()->mutable_rewrite_options()->set_auto_mixed_precision_cpu(
+    options.config->mutable_graph_options()->mutable_rewrite_options()->set_auto_mixed_precision_cpu(
         tensorflow::RewriterConfig::ON);
     const auto session = Session::Local(scope, options).value();
     ASSERT_THAT(session->RunTargets({initialize}), IsOk());

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "client/scope.h"
+#include "core/api.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // one_hot * (1 - smoothing) + smoothing / classes; one_hot: [batch, classes].
 Output SmoothLabels(const Scope& scope, const Output& one_hot, double smoothing);

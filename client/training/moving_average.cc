@@ -2,6 +2,7 @@
 
 #include "client/initializers.h"
 #include "client/ops.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

@@ -8,8 +8,9 @@
 #include "client/saveable.h"
 #include "client/scope.h"
 #include "client/variables.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct MovingAverageOptions {
   double decay = 0.999;

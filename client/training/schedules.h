@@ -6,9 +6,11 @@
 
 #include "client/scope.h"
 #include "client/variables.h"
+#include "core/api.h"
 #include "graph/output.h"
 
-namespace weir::schedules {
+namespace weir {
+namespace WEIR_API schedules {
 
 // The rate, a float scalar, at a step, a scalar of any numeric type.
 using Schedule = std::function<Output(const Scope& scope, const Output& step)>;
@@ -33,4 +35,5 @@ Schedule LinearWarmup(double start, double target, double warmup_steps, Schedule
 // The rate for the step after `global_step`, for an optimizer.
 Output LearningRate(const Scope& scope, const Schedule& schedule, const ResourceVariable& global_step);
 
-}  // namespace weir::schedules
+}  // namespace schedules
+}  // namespace weir

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The parameter values of one trial, by name.
 using HyperParameters = std::map<std::string, double>;

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/files/file_system.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -37,9 +38,9 @@ double TrialContext::Get(const std::string& name) {
 
 absl::StatusOr<std::unique_ptr<Session>> TrialContext::Connect(const Scope& scope) const {
   SessionOptions options = runner_->options_.session;
-  options.config.set_isolate_session_state(true);
+  options.config->set_isolate_session_state(true);
   // The trial does not depend on other tasks.
-  if (!device_.empty()) options.config.add_device_filters(device_);
+  if (!device_.empty()) options.config->add_device_filters(device_);
   const std::string& target = runner_->options_.target;
   return target.empty() ? Session::Local(scope, std::move(options))
                         : Session::Connect(target, scope, std::move(options));

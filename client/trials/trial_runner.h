@@ -11,9 +11,10 @@
 #include "client/scope.h"
 #include "client/session.h"
 #include "client/trials/search_space.h"
+#include "core/api.h"
 #include "core/mutex.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 class TrialRunner;
 

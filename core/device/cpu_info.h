@@ -4,8 +4,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Instruction sets that code paths are selected by; a bit mask.
 using CpuFeatures = uint32_t;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/api.h"
 #include "core/device/device_name.h"
 #include "core/device/resource_manager.h"
 #include "core/memory/allocator.h"
@@ -13,7 +14,7 @@ namespace tensorflow {
 class DeviceAttributes;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 class FileSystemRegistry;
 

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Each part may be unset. Parse accepts TensorFlow's full and legacy forms ("/job:a/task:1/cpu:0", "/device:GPU:*",
 // "/gpu:0"), in any order. Device types print in upper case.

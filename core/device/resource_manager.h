@@ -9,11 +9,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/api.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "core/tensor/resource_handle.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Base of every stateful object. Implementations are thread-safe.
 class Resource {

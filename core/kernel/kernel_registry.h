@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/api.h"
 #include "core/kernel/op_kernel.h"
 #include "core/status.h"
 #include "core/tensor/types.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The key of a registration.
 //   Kernel("MatMul").Device(kDeviceCpu).Type<float>("T")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/api.h"
 #include "core/device/device.h"
 #include "core/device/resource_manager.h"
 #include "core/rendezvous/rendezvous.h"
@@ -21,7 +22,7 @@ class NodeDef;
 class OpDef;
 }  // namespace tensorflow
 
-namespace weir {
+namespace WEIR_API weir {
 
 class FunctionRuntime;
 class OpKernelContext;

@@ -6,8 +6,9 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Alignment in bytes of every tensor buffer: one cache line, and the widest vector register.
 constexpr size_t kTensorAlignment = 64;

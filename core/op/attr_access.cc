@@ -166,10 +166,10 @@ void SetNodeAttr(absl::string_view name, const V& value, tensorflow::NodeDef* no
   SetAttrValue(value, &(*node->mutable_attr())[std::string(name)]);
 }
 
-#define WEIR_GET(V) template absl::Status GetNodeAttr(const tensorflow::NodeDef&, absl::string_view, V*);
-#define WEIR_SET(V)                                 \
-  template void SetAttrValue(const V&, AttrValue*); \
-  template void SetNodeAttr(absl::string_view, const V&, tensorflow::NodeDef*);
+#define WEIR_GET(V) template WEIR_API absl::Status GetNodeAttr(const tensorflow::NodeDef&, absl::string_view, V*);
+#define WEIR_SET(V)                                          \
+  template WEIR_API void SetAttrValue(const V&, AttrValue*); \
+  template WEIR_API void SetNodeAttr(absl::string_view, const V&, tensorflow::NodeDef*);
 #define WEIR_GET_SET(V)    \
   WEIR_GET(V)              \
   WEIR_GET(std::vector<V>) \

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/types.h"
@@ -17,7 +18,7 @@ class OpDef_ArgDef;
 class OpDef_AttrDef;
 }  // namespace tensorflow
 
-namespace weir {
+namespace WEIR_API weir {
 
 // nullptr when the node has no such attribute.
 const tensorflow::AttrValue* FindAttr(const tensorflow::NodeDef& node, absl::string_view name);

@@ -9,13 +9,14 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 
 namespace tensorflow {
 class OpDef;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 class InferenceContext;  // graph/shapes/shape_inference.h
 using ShapeFn = std::function<absl::Status(InferenceContext&)>;

@@ -5,12 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "core/api.h"
 #include "core/device/device_name.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "core/threads/cancellation.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A frame and iteration of a loop; 0:0 outside of loops.
 struct FrameAndIter {

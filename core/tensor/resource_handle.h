@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/tensor/tensor_shape.h"
 #include "core/tensor/types.h"
 
@@ -14,7 +15,7 @@ namespace tensorflow {
 class ResourceHandleProto;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 class Resource;
 

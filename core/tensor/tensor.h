@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "core/api.h"
 #include "core/memory/allocator.h"
 #include "core/status.h"
 #include "core/tensor/tensor_shape.h"
@@ -16,7 +17,7 @@ namespace tensorflow {
 class TensorProto;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Reference-counted memory of one or more tensors. Starts with one reference, owned by its creator.
 class TensorBuffer {

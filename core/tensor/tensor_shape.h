@@ -7,13 +7,14 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "core/api.h"
 #include "core/status.h"
 
 namespace tensorflow {
 class TensorShapeProto;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 using DimVector = absl::InlinedVector<int64_t, 4>;
 constexpr int kMaxRank = 254;

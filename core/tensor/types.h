@@ -12,13 +12,14 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/api.h"
 
 namespace Eigen {
 struct half;
 struct bfloat16;
 }  // namespace Eigen
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Defined by Eigen; include "core/tensor/numeric_types.h" to compute with elements.
 using half = Eigen::half;

@@ -8,10 +8,11 @@
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/api.h"
 #include "core/mutex.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Thread-safe. A callback runs at most once, on the thread that starts the cancellation, with no lock held. A child is
 // cancelled with its parent and must not outlive it.

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "core/api.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 class ComputePool;
 

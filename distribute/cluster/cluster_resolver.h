@@ -4,11 +4,12 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "distribute/cluster/environment.h"
 #include "distribute/cluster/tf_config.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class ClusterSource { kTfConfig, kKubernetes, kMpi, kTorchrun, kSlurm };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/device/device_name.h"
 #include "core/status.h"
 
@@ -13,7 +14,7 @@ namespace tensorflow {
 class ClusterDef;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 // "/job:ps/replica:0/task:1".
 std::string TaskName(absl::string_view job, int index);

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Names and values of environment variables. A value; readers must not trust the contents. A variable with an empty
 // value counts as not set.

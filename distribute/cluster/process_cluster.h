@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "distribute/cluster/cluster_spec.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/cluster/server_process.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Runs one `weir server` per task.
 // - Ports are on the loopback, chosen by the system and reserved for the cluster's lifetime, so that a task can be

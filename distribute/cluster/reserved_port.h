@@ -4,9 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A port that the system assigns to no other socket while this object lives. Servers that set SO_REUSEADDR, as Weir's
 // do, can listen on it, repeatedly.

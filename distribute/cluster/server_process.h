@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/api.h"
 #include "core/mutex.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Runs one child process. Thread-safe.
 // - Its own thread starts the program and waits for its end: the system kills a child with the thread that forked it,

@@ -4,10 +4,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "distribute/cluster/cluster_spec.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 struct TfConfig {
   ClusterSpec cluster;

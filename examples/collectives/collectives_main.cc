@@ -12,11 +12,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "client/ops.h"
-#include "client/session.h"
-#include "core/clock.h"
-#include "core/device/cpu_info.h"
-#include "distribute/cluster/process_cluster.h"
+#include "weir/core/clock.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/distribute/cluster/process_cluster.h"
+#include "weir/ops.h"
+#include "weir/session.h"
 
 namespace weir {
 namespace {

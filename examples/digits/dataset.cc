@@ -6,7 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "core/files/file_system.h"
+#include "weir/core/files/file_system.h"
 
 namespace weir::digits {
 namespace {

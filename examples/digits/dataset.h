@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/status.h"
-#include "core/tensor/tensor.h"
+#include "weir/core/status.h"
+#include "weir/core/tensor/tensor.h"
 
 namespace weir::digits {
 

@@ -14,14 +14,14 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "client/session.h"
-#include "client/training_loop.h"
-#include "core/clock.h"
-#include "core/device/cpu_info.h"
-#include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
 #include "examples/digits/model.h"
 #include "examples/digits/report_hook.h"
+#include "weir/core/clock.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/distribute/cluster/process_cluster.h"
+#include "weir/session.h"
+#include "weir/training_loop.h"
 
 namespace weir::digits {
 namespace {
@@ -60,14 +60,11 @@ constexpr char kBfloat16[] = "bfloat16", kFloat16[] = "float16";
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& target, const std::string& mixed_precision,
                                                      const Scope& scope) {
-  using tensorflow::RewriterConfig;
+  std::string rewrite;
+  if (mixed_precision == kBfloat16) rewrite = "auto_mixed_precision_onednn_bfloat16: ON";
+  if (mixed_precision == kFloat16) rewrite = "auto_mixed_precision: ON auto_mixed_precision_cpu: ON";
   SessionOptions options;
-  RewriterConfig& rewrite = *options.config.mutable_graph_options()->mutable_rewrite_options();
-  if (mixed_precision == kBfloat16) rewrite.set_auto_mixed_precision_onednn_bfloat16(RewriterConfig::ON);
-  if (mixed_precision == kFloat16) {
-    rewrite.set_auto_mixed_precision(RewriterConfig::ON);
-    rewrite.set_auto_mixed_precision_cpu(RewriterConfig::ON);
-  }
+  RETURN_IF_ERROR(options.config.MergeText(absl::StrCat("graph_options { rewrite_options { ", rewrite, " } }")));
   if (target.empty()) return Session::Local(scope, options);
   return Session::Connect(target, scope, options);
 }

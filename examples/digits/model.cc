@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "client/layers.h"
-#include "client/ops.h"
-#include "client/optimizer.h"
-#include "client/training/loss_scaling.h"
 #include "examples/digits/dataset.h"
+#include "weir/layers.h"
+#include "weir/ops.h"
+#include "weir/optimizer.h"
+#include "weir/training/loss_scaling.h"
 
 namespace weir::digits {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "client/scope.h"
-#include "client/variables.h"
-#include "graph/output.h"
+#include "weir/graph/output.h"
+#include "weir/scope.h"
+#include "weir/variables.h"
 
 namespace weir::digits {
 

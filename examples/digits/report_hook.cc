@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "core/clock.h"
+#include "weir/core/clock.h"
 
 namespace weir::digits {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/training_hook.h"
+#include "weir/training_hook.h"
 
 namespace weir::digits {
 

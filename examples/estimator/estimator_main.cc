@@ -9,13 +9,13 @@
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
-#include "client/estimator/train_and_evaluate.h"
-#include "client/layers.h"
-#include "client/ops.h"
-#include "client/optimizer.h"
-#include "core/device/cpu_info.h"
-#include "distribute/cluster/cluster_resolver.h"
-#include "tools/server.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/distribute/cluster/cluster_resolver.h"
+#include "weir/estimator/train_and_evaluate.h"
+#include "weir/layers.h"
+#include "weir/ops.h"
+#include "weir/optimizer.h"
+#include "weir/server.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "core/files/file_system.h"
+#include "weir/core/files/file_system.h"
 
 namespace weir::gpt {
 

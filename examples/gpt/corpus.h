@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/status.h"
-#include "core/tensor/tensor.h"
+#include "weir/core/status.h"
+#include "weir/core/tensor/tensor.h"
 
 namespace weir::gpt {
 

@@ -10,12 +10,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "client/session.h"
-#include "core/clock.h"
-#include "core/device/cpu_info.h"
-#include "distribute/cluster/process_cluster.h"
 #include "examples/gpt/corpus.h"
 #include "examples/gpt/program.h"
+#include "weir/core/clock.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/distribute/cluster/process_cluster.h"
+#include "weir/session.h"
 
 namespace weir::gpt {
 namespace {
@@ -33,7 +33,8 @@ absl::StatusOr<std::unique_ptr<ProcessCluster>> StartCluster(const std::string& 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const ProcessCluster* cluster, const Program& program) {
   if (cluster != nullptr) return Session::Connect(cluster->Target("worker", 0), program.scope);
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = program.num_devices;
+  RETURN_IF_ERROR(
+      options.config.MergeText(absl::StrCat("device_count { key: 'CPU' value: ", program.num_devices, " }")));
   return Session::Local(program.scope, options);
 }
 

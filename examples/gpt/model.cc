@@ -3,8 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "client/layers.h"
-#include "client/ops.h"
+#include "weir/layers.h"
+#include "weir/ops.h"
 
 namespace weir::gpt {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "client/strategy/pipeline.h"
-#include "client/strategy/tensor_parallel.h"
+#include "weir/strategy/pipeline.h"
+#include "weir/strategy/tensor_parallel.h"
 
 namespace weir::gpt {
 

@@ -3,10 +3,11 @@
 #include <map>
 
 #include "absl/strings/match.h"
-#include "client/ops.h"
-#include "client/optimizer.h"
-#include "client/strategy/mesh_program.h"
-#include "client/strategy/zero.h"
+#include "graph/graph.h"
+#include "weir/ops.h"
+#include "weir/optimizer.h"
+#include "weir/strategy/mesh_program.h"
+#include "weir/strategy/zero.h"
 
 namespace weir::gpt {
 namespace {

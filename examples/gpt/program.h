@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/scope.h"
 #include "examples/gpt/model.h"
+#include "weir/scope.h"
 
 namespace weir::gpt {
 

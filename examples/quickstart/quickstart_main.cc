@@ -1,9 +1,9 @@
 #include <cstdio>
 
-#include "client/layers.h"
-#include "client/ops.h"
-#include "client/optimizer.h"
-#include "client/session.h"
+#include "weir/layers.h"
+#include "weir/ops.h"
+#include "weir/optimizer.h"
+#include "weir/session.h"
 
 using namespace weir;  // NOLINT
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "client/gradients.h"
-#include "client/initializers.h"
-#include "client/ops.h"
-#include "client/optimizer.h"
+#include "weir/gradients.h"
+#include "weir/initializers.h"
+#include "weir/ops.h"
+#include "weir/optimizer.h"
 
 namespace weir::recommender {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "client/embedding/embedding_variable.h"
-#include "client/scope.h"
-#include "client/variables.h"
+#include "weir/embedding/embedding_variable.h"
+#include "weir/scope.h"
+#include "weir/variables.h"
 
 namespace weir::recommender {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tensor/tensor.h"
+#include "weir/core/tensor/tensor.h"
 
 namespace weir::recommender {
 

@@ -12,16 +12,16 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "client/embedding/embedding_parts.h"
-#include "client/embedding/embedding_saver.h"
-#include "client/session.h"
-#include "client/training_loop.h"
-#include "core/device/cpu_info.h"
-#include "core/files/file_system.h"
-#include "distribute/cluster/process_cluster.h"
 #include "examples/digits/report_hook.h"
 #include "examples/recommender/model.h"
 #include "examples/recommender/ratings.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/core/files/file_system.h"
+#include "weir/distribute/cluster/process_cluster.h"
+#include "weir/embedding/embedding_parts.h"
+#include "weir/embedding/embedding_saver.h"
+#include "weir/session.h"
+#include "weir/training_loop.h"
 
 namespace weir::recommender {
 namespace {

@@ -9,17 +9,17 @@
 #include <map>
 
 #include "absl/strings/str_format.h"
-#include "client/layers.h"
-#include "client/ops.h"
-#include "client/strategy/central_storage_strategy.h"
-#include "client/strategy/mirrored_strategy.h"
-#include "client/strategy/multi_worker_mirrored_strategy.h"
-#include "client/strategy/parameter_server_strategy.h"
-#include "client/strategy/per_replica_feeds.h"
-#include "client/training_loop.h"
-#include "core/device/cpu_info.h"
-#include "distribute/cluster/process_cluster.h"
 #include "examples/digits/dataset.h"
+#include "weir/core/device/cpu_info.h"
+#include "weir/distribute/cluster/process_cluster.h"
+#include "weir/layers.h"
+#include "weir/ops.h"
+#include "weir/strategy/central_storage_strategy.h"
+#include "weir/strategy/mirrored_strategy.h"
+#include "weir/strategy/multi_worker_mirrored_strategy.h"
+#include "weir/strategy/parameter_server_strategy.h"
+#include "weir/strategy/per_replica_feeds.h"
+#include "weir/training_loop.h"
 
 namespace weir::digits {
 namespace {
@@ -40,9 +40,10 @@ struct Runtime {
 
   absl::StatusOr<std::unique_ptr<Session>> Open(const Scope& scope) const {
     SessionOptions options;
-    options.config.set_allow_soft_placement(true);  // for ops without a GPU kernel
+    // Soft placement is for ops without a GPU kernel.
+    RETURN_IF_ERROR(options.config.MergeText("allow_soft_placement: true"));
     if (cluster != nullptr) return Session::Connect(cluster->Target("worker", 0), scope, options);
-    (*options.config.mutable_device_count())["CPU"] = kReplicas;
+    RETURN_IF_ERROR(options.config.MergeText(absl::StrCat("device_count { key: 'CPU' value: ", kReplicas, " }")));
     return Session::Local(scope, options);
   }
 };

@@ -1,6 +1,7 @@
 #include "graph/gradients/copied_attrs.h"
 
 #include "core/op/attr_value.h"
+#include "graph/graph.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 

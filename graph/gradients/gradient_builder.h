@@ -1,14 +1,17 @@
 // Back-propagation: adds to a graph the ops that compute the gradients of some of its outputs.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
-#include "graph/gradients/gradient_context.h"
-#include "graph/graph.h"
+#include "graph/gradients/gradient.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
+
+class Graph;
 
 struct GradientOptions {
   // d(loss)/d(y) for each y; defaults to ones of its shape.

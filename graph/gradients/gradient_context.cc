@@ -1,5 +1,6 @@
 #include "graph/gradients/gradient_context.h"
 
+#include "graph/graph.h"
 #include "graph/op_builder.h"
 
 namespace weir {
@@ -12,6 +13,10 @@ GradientContext::GradientContext(Graph* graph, Node* op, std::vector<Gradient> g
       name_scope_(std::move(name_scope)) {
   grad_outputs_.resize(op->num_outputs());
 }
+
+const tensorflow::NodeDef& GradientContext::def() const { return op_->def(); }
+
+int GradientContext::num_inputs() const { return op_->num_inputs(); }
 
 Output GradientContext::input(int i) const {
   const Edge* edge = op_->input_edge(i);

@@ -5,28 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/op/attr_value.h"
 #include "core/op/op_registry.h"
 #include "core/status.h"
-#include "graph/graph.h"
+#include "graph/gradients/gradient.h"
 #include "graph/output.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
-// The gradient with respect to one tensor: dense (only `values`), or sparse like TensorFlow's IndexedSlices: row
-// indices[i] of a tensor of shape `dense_shape` has the gradient values[i], and repeated indices add up. Invalid: zero.
-struct Gradient {
-  Output values;
-  Output indices;
-  Output dense_shape;
-
-  Gradient() = default;
-  Gradient(Output dense) : values(dense) {}  // NOLINT(google-explicit-constructor): a dense gradient is an output
-  Gradient(Output values, Output indices, Output dense_shape)
-      : values(values), indices(indices), dense_shape(dense_shape) {}
-  bool valid() const { return values.valid(); }
-  bool is_sparse() const { return indices.valid(); }
-};
+class Graph;
+class Node;
 
 // Passed to gradient functions: the op, the gradients of its outputs, and methods that add ops (named "gradients/<op
 // name>_grad/…", on the op's device). The first error sticks and is reported by the builder.
@@ -36,9 +25,10 @@ class GradientContext {
 
   const Graph& graph() const { return *graph_; }
   const Node& op() const { return *op_; }
+  const tensorflow::NodeDef& def() const;
   Output input(int i) const;
   Output output(int i) const { return Output(op_, i); }
-  int num_inputs() const { return op_->num_inputs(); }
+  int num_inputs() const;
 
   bool has_grad(int i) const { return grad_outputs_[i].valid(); }
   // The dense gradient of output i (sparse ones are densified); zeros of its shape if there is none.
@@ -55,7 +45,7 @@ class GradientContext {
   template <typename V>
   V Attr(absl::string_view name) {
     V value{};
-    UpdateStatus(GetNodeAttr(op_->def(), name, &value));
+    UpdateStatus(GetNodeAttr(def(), name, &value));
     return value;
   }
 

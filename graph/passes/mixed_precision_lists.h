@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "core/tensor/types.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 enum class MixedPrecisionMode {
   kFloat16OnGpu,   // RewriterConfig.auto_mixed_precision

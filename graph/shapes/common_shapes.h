@@ -4,9 +4,11 @@
 
 #include <optional>
 
+#include "core/api.h"
 #include "graph/shapes/shape_inference.h"
 
-namespace weir::shapes {
+namespace weir {
+namespace WEIR_API shapes {
 
 // --- Building blocks for other shape functions: common_shapes_math.cc; WindowedSize: common_shapes_nn.cc ---
 
@@ -86,4 +88,5 @@ absl::Status FusedBatchNormGrad(InferenceContext& c);
 absl::Status TopK(InferenceContext& c);  // k in input 1
 absl::Status InTopK(InferenceContext& c);
 
-}  // namespace weir::shapes
+}  // namespace shapes
+}  // namespace weir

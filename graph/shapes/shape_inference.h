@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/api.h"
 #include "core/op/attr_value.h"
 #include "core/status.h"
 #include "core/tensor/resource_handle.h"
@@ -18,7 +19,7 @@ class NodeDef;
 class OpDef;
 }  // namespace tensorflow
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Shapes are value types; -1 is an unknown dimension. A shape function reads inputs and attributes, checks what is
 // known, and sets the outputs; an output that it does not set has unknown shape. Errors are InvalidArgument and name

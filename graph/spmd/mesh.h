@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A grid of devices with named axes; the last axis varies fastest. A value type. As text:
 //   name|data=2,model=2|0,1,2,3|0,1,2,3|/job:worker/replica:0/task:0/device:CPU:0,…

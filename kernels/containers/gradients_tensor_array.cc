@@ -3,6 +3,7 @@
 // writes one reads there. The flow's gradient, a number of no meaning, orders the steps.
 #include "absl/strings/strip.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/containers/family.h"
 
 namespace weir {

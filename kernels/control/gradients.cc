@@ -2,6 +2,7 @@
 #include "graph/function_library.h"
 #include "graph/gradients/function_call_gradient.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/control/family.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 

@@ -2,6 +2,7 @@
 
 #include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/image/family.h"
 
 namespace weir {

@@ -1,6 +1,7 @@
 // Gradients of gathers, scatters, stitching and partitioning.
 
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/indexing/family.h"
 
 namespace weir {

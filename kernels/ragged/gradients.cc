@@ -1,6 +1,7 @@
 // Gradients of ragged tensors: of their values, for row splits have none.
 
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/ragged/family.h"
 
 namespace weir {

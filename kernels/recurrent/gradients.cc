@@ -1,5 +1,6 @@
 #include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/recurrent/family.h"
 
 namespace weir {

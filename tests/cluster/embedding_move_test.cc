@@ -219,8 +219,7 @@ class WatchedSession : public ForwardingSession {
   WatchedSession(std::unique_ptr<Session> session, std::function<void(bool is_last)> before_run)
       : ForwardingSession(std::move(session)), before_run_(std::move(before_run)) {}
   absl::StatusOr<std::vector<Tensor>> Run(const FeedList& feeds, const std::vector<Output>& fetches,
-                                          const std::vector<Operation>& targets,
-                                          const tensorflow::RunOptions& run_options,
+                                          const std::vector<Operation>& targets, const RunOptions& run_options,
                                           tensorflow::RunMetadata* metadata) override {
     before_run_(/*is_last=*/!targets.empty());
     return ForwardingSession::Run(feeds, fetches, targets, run_options, metadata);

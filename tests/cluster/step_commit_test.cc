@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -46,7 +47,7 @@ class StepCommitTest : public testing::Test {
     return ops::VarHandleOp(scope, DT_FLOAT, TensorShape({}), {.shared_name = name});
   }
 
-  absl::Status Step(const tensorflow::RunOptions& options = {}) {
+  absl::Status Step(const RunOptions& options = {}) {
     return session_->Run({{one_, AsScalar<float>(1)}}, {}, step_, options).status();
   }
   absl::Status LetPass() { return session_->Run({{one_, AsScalar<float>(1)}}, {}, {let_pass_}).status(); }
@@ -201,7 +202,7 @@ TEST_F(OwnTaskTest, ACoordinatorThatHangsFailsTheStepInTime) {
 TEST_F(StepCommitTest, ASessionCanTurnItOff) {
   StartCluster();
   SessionOptions options;
-  options.config.mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
+  options.config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(
       "UncommittedSteps");
   ASSERT_OK_AND_ASSIGN(session_, Session::Connect(cluster_->Target("worker", 0), scope_, options));
   std::future<absl::Status> step = std::async(std::launch::async, [this] { return Step(); });

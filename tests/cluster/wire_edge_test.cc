@@ -9,6 +9,7 @@
 #include "client/wire.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -113,7 +114,7 @@ TEST_F(WireEdgeTest, ASessionCompressesWhatPassesAndCastsNothing) {
   std::map<std::string, int64_t> bytes;
   for (const char* wire : {"", "lz4", "snappy", "bf16+lz4"}) {
     SessionOptions options;
-    options.config.mutable_rpc_options()->set_compression_algorithm(wire);
+    options.config->mutable_rpc_options()->set_compression_algorithm(wire);
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
                          Session::Connect(cluster_->Target("worker", 0), scope, options));
     tensorflow::RunMetadata metadata;
@@ -132,7 +133,7 @@ TEST_F(WireEdgeTest, OptionsThatAreNoneAreRefused) {
   const Scope scope = Scope::NewRoot();
   ops::NoOp(scope);
   SessionOptions options;
-  options.config.mutable_rpc_options()->set_compression_algorithm("zip");
+  options.config->mutable_rpc_options()->set_compression_algorithm("zip");
   EXPECT_THAT(Session::Connect(cluster_->Target("worker", 0), scope, options).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        ::testing::AllOf(HasSubstr("rpc_options.compression_algorithm"), HasSubstr("'zip'"))));

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/determinism/programs.h"
 
 namespace weir {
@@ -21,7 +22,7 @@ absl::StatusOr<std::string> Train(Program (*make)(const Scope& scope), int threa
   const Program program = make(scope);
   RETURN_IF_ERROR(scope.status());
   SessionOptions options;
-  options.config.set_intra_op_parallelism_threads(threads);
+  options.config->set_intra_op_parallelism_threads(threads);
   options.deterministic = deterministic;
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Local(scope, options));
   return TrainedBits(program, *session, kSteps);

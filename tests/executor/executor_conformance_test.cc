@@ -351,9 +351,9 @@ absl::StatusOr<std::vector<Tensor>> Train(const ExecutorWorld& world, bool captu
   const Operation initialize = InitializeAll(root);
   RETURN_IF_ERROR(root.status());
   SessionOptions options;
-  options.config.set_allow_soft_placement(true);
-  if (captures) CaptureGraphs(2, &options.config);
-  if (fuses) FuseElementwise(&options.config);
+  options.config->set_allow_soft_placement(true);
+  if (captures) CaptureGraphs(2, &*options.config);
+  if (fuses) FuseElementwise(&*options.config);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, LocalSessionOn(gpus, root, std::move(options)));
   RETURN_IF_ERROR(session->RunTargets({initialize}));
   const int64_t before = simulated == nullptr ? 0 : simulated->NumEnqueued("graph");

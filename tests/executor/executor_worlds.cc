@@ -1,4 +1,5 @@
 #include "core/gpu/simulated_platform.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/executor/executor_worlds_testing.h"
 #include "tests/gpu/local_session.h"
 
@@ -59,9 +60,9 @@ void ExecutorConformance::SetUp() {
 
 absl::StatusOr<std::unique_ptr<Session>> ExecutorConformance::Open() {
   SessionOptions options;
-  options.config.set_allow_soft_placement(true);
-  if (GetParam().captures) CaptureGraphs(warm_ups_, &options.config);
-  if (GetParam().fuses) FuseElementwise(&options.config);
+  options.config->set_allow_soft_placement(true);
+  if (GetParam().captures) CaptureGraphs(warm_ups_, &*options.config);
+  if (GetParam().fuses) FuseElementwise(&*options.config);
   return LocalSessionOn(gpus_, scope_, std::move(options));
 }
 

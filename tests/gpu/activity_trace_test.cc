@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "core/gpu/gpu_activities.h"
 #include "core/mutex.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 #include "tests/gpu/plain_runtime.h"
 

@@ -1,5 +1,6 @@
 // Tests that sessions fuse attention into one node if nothing else reads its intermediate results, on CPUs and GPUs.
 #include "client/gradients.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/local_session.h"
 #include "tests/gpu/rewritten_session_testing.h"
 
@@ -32,7 +33,7 @@ class AttentionSessionTest : public RewrittenSessionTest {
   }
   std::vector<Tensor> RunInParts(const OutputList& fetches) {
     session_.reset();
-    options_.config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
+    options_.config->mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
     std::string graphs;
     std::vector<Tensor> out = RunTraced(fetches, &graphs);
     EXPECT_THAT(graphs, Not(HasSubstr("_FusedAttention")));
@@ -46,7 +47,7 @@ TEST_F(AttentionSessionTest, OneNodeGivesWhatItsPartsGive) {
     for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
       scope_ = Scope::NewRoot();
       session_.reset();
-      options_.config.clear_graph_options();
+      options_.config->clear_graph_options();
       const Output out = Attention(scope_.WithDevice(device), type);
       std::string graphs;
       const std::vector<Tensor> fused = RunTraced({out}, &graphs);
@@ -72,7 +73,7 @@ TEST_F(AttentionSessionTest, OneNodeGivesTheGradientsThatPartsGive) {
     for (const DataType type : {DT_FLOAT, DT_HALF, DT_BFLOAT16}) {
       scope_ = Scope::NewRoot();
       session_.reset();
-      options_.config.clear_graph_options();
+      options_.config->clear_graph_options();
       const Scope scope = scope_.WithDevice(device);
       const Output out = Attention(scope, type);
       const std::vector<Gradient> gradients = Gradients(scope, {ops::Square(scope, out)}, {queries_, keys_, values_});
@@ -102,7 +103,7 @@ TEST_F(AttentionSessionTest, WhatAMasksGradientReadsStaysApart) {
 }
 
 TEST_F(AttentionSessionTest, CapturedStepsHaveItToo) {
-  CaptureGraphs(1, &options_.config);
+  CaptureGraphs(1, &*options_.config);
   const Output out = Attention(Gpu(), DT_HALF);
   const FeedList feeds = {{queries_, Scrambled({2, 3, 6, 8}, 1)}};
   const Tensor first = Run(feeds, {out})[0];

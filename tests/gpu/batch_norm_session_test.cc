@@ -1,5 +1,6 @@
 // Tests that sessions on GPUs fuse batch normalisation with the ops that follow it, and their gradients likewise.
 #include "client/gradients.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/rewritten_session_testing.h"
 
 namespace weir {
@@ -37,7 +38,7 @@ TEST_F(BatchNormSessionTest, OneNodeGivesWhatItsPartsGive) {
   for (const bool has_side : {false, true}) {
     scope_ = Scope::NewRoot();
     session_.reset();
-    options_.config.clear_graph_options();
+    options_.config->clear_graph_options();
     const OutputList fetches = Build(Gpu(), has_side);
     ASSERT_EQ(fetches.size(), 4);
     std::string graphs, parts;
@@ -47,7 +48,7 @@ TEST_F(BatchNormSessionTest, OneNodeGivesWhatItsPartsGive) {
       EXPECT_THAT(graphs, HasSubstr("_FusedBatchNormGradEx"));
     }
     session_.reset();
-    options_.config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
+    options_.config->mutable_graph_options()->mutable_rewrite_options()->set_remapping(tensorflow::RewriterConfig::OFF);
     const std::vector<Tensor> apart = RunTraced(fetches, &parts);
     EXPECT_THAT(parts, Not(HasSubstr("_FusedBatchNorm")));
     for (size_t i = 0; i < fused.size(); ++i) ExpectTensorNear(fused[i], apart[i], 1e-5, 1e-5, absl::StrCat(i));

@@ -5,6 +5,7 @@
 #include "client/gradients.h"
 #include "client/initializers.h"
 #include "client/while_loop.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 #include "tests/gpu/local_session.h"
 
@@ -20,13 +21,13 @@ class FusedSessionTest : public GpuSessionTest {
  protected:
   FusedSessionTest() {
     num_gpus_ = 1;
-    options_.config.set_allow_soft_placement(true);
+    options_.config->set_allow_soft_placement(true);
   }
 
   absl::StatusOr<std::unique_ptr<Session>> Open() override {
-    if (captures_) CaptureGraphs(1, &options_.config);
+    if (captures_) CaptureGraphs(1, &*options_.config);
     SessionOptions fused = options_;
-    FuseElementwise(&fused.config);
+    FuseElementwise(&*fused.config);
     std::swap(options_, fused);
     absl::StatusOr<std::unique_ptr<Session>> session = GpuSessionTest::Open();
     std::swap(options_, fused);
@@ -206,12 +207,12 @@ TEST_F(FusedSessionTest, AnErrorNamesTheNodeThatWas) {
 }
 
 TEST_F(FusedSessionTest, ParametersThatThereAreNotAreRefused) {
-  (*options_.config.mutable_graph_options()
+  (*options_.config->mutable_graph_options()
         ->mutable_rewrite_options()
         ->add_custom_optimizers()
         ->mutable_parameter_map())["speed"]
       .set_i(1);
-  options_.config.mutable_graph_options()->mutable_rewrite_options()->mutable_custom_optimizers(0)->set_name(
+  options_.config->mutable_graph_options()->mutable_rewrite_options()->mutable_custom_optimizers(0)->set_name(
       "GpuFusion");
   const Output x = ops::Placeholder(Gpu(), DT_FLOAT);
   EXPECT_THAT(session().Run({{x, Numbers({2}, 1)}}, {ops::Neg(Gpu(), x)}).status(),

@@ -1,5 +1,6 @@
 // Tests that optimizer steps on several variables of a GPU become one node, which gives the same bits.
 #include "client/initializers.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/rewritten_session_testing.h"
 
 namespace weir {
@@ -16,7 +17,7 @@ class FusedUpdatesTest : public RewrittenSessionTest {
   }
   Output Scalar(float x) const { return ops::Const(Gpu(), Tensor::Scalar<float>(x), DT_FLOAT); }
   void Ask() {
-    auto* const rewrite = options_.config.mutable_graph_options()->mutable_rewrite_options();
+    auto* const rewrite = options_.config->mutable_graph_options()->mutable_rewrite_options();
     rewrite->clear_custom_optimizers();
     rewrite->add_custom_optimizers()->set_name("FusedUpdates");
   }
@@ -150,7 +151,7 @@ TEST_F(FusedUpdatesTest, AnErrorNamesTheOneUpdate) {
 TEST_F(FusedUpdatesTest, TakesNoParameters) {
   Ask();
   auto* const optimizer =
-      options_.config.mutable_graph_options()->mutable_rewrite_options()->mutable_custom_optimizers(0);
+      options_.config->mutable_graph_options()->mutable_rewrite_options()->mutable_custom_optimizers(0);
   (*optimizer->mutable_parameter_map())["size"].set_i(3);
   const Output one = Scalar(1);
   EXPECT_THAT(session().Run({}, {one}, {}).status(),

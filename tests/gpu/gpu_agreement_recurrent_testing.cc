@@ -1,4 +1,5 @@
 // Recurrent networks with their parameters in one buffer.
+#include "graph/graph.h"
 #include "kernels/recurrent/args_rnn.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 

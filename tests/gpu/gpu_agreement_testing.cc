@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "core/tensor/numeric_types.h"
+#include "graph/graph.h"
 #include "kernels/library.h"
 #include "tests/gpu/local_session.h"
 

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/gpu/simulated_platform.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/collective/gpu/gpu_group_member.h"
@@ -141,9 +142,10 @@ class GpuCollectiveClusterTest : public testing::Test {
         cluster_, ProcessCluster::Start(
                       {.program = WEIR_PROGRAM, .jobs = {{"worker", kSize}}, .flags = {"--simulated-gpus", "1"}}));
     cluster_->Kill("worker", 0);
-    ASSERT_OK_AND_ASSIGN(
-        server_,
-        Server::Start({.cluster = cluster_->spec(), .job = "worker", .index = 0, .gpus = SimulatedPlatform({gpu_})}));
+    ASSERT_OK_AND_ASSIGN(server_, Server::Start({.cluster = cluster_->spec(),
+                                                 .job = "worker",
+                                                 .index = 0,
+                                                 .gpus = std::make_shared<GpuPlatform>(SimulatedPlatform({gpu_}))}));
     for (int i = 0; i < kSize; ++i) {
       members_.push_back(std::make_unique<Member>(i));
       ASSERT_THAT(members_[i]->Connect(cluster_->spec(), i), IsOk());

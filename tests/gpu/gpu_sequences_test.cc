@@ -2,6 +2,7 @@
 #include "client/gradients.h"
 #include "client/while_loop.h"
 #include "kernels/containers/tensor_list.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_agreement_testing.h"
 
 namespace weir {
@@ -164,7 +165,7 @@ TEST_F(GpuSequencesTest, WhatNobodyPlacedFollowsItsList) {
 // More than fits: what is pushed first waits in host memory.
 TEST_F(GpuSequencesTest, StacksSwapWhereMemoryIsShort) {
   constexpr int kCount = 12, kSize = 64 << 10;  // a quarter of a MiB each
-  auto* const parts = options_.config.mutable_gpu_options()->mutable_experimental()->add_virtual_devices();
+  auto* const parts = options_.config->mutable_gpu_options()->mutable_experimental()->add_virtual_devices();
   parts->add_memory_limit_mb(2);
   num_gpus_ = 1;
   const auto floats = Attr("elem_type", DT_FLOAT);

@@ -1,6 +1,7 @@
 // Tests of the GPUs in the output of `weir status`.
 #include "client/ops.h"
 #include "client/session.h"
+#include "core/gpu/gpu_devices.h"
 #include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "tests/gpu/local_session.h"
@@ -28,7 +29,7 @@ TEST(GpuStatusTest, TellsMemoryAndGraphs) {
                                                    .job = "worker",
                                                    .index = 0,
                                                    .bind_address = "127.0.0.1:0",
-                                                   .gpus = SimulatedPlatform({gpu})}));
+                                                   .gpus = std::make_shared<GpuPlatform>(SimulatedPlatform({gpu}))}));
   EXPECT_THAT(StatusOf(*server), ContainsRegex("memory of /job:worker/replica:0/task:0/device:GPU:0: .* in use"));
   EXPECT_THAT(StatusOf(*server), Not(HasSubstr("graphs of")));
 
@@ -37,7 +38,7 @@ TEST(GpuStatusTest, TellsMemoryAndGraphs) {
   const Output x = ops::Placeholder(scope, DT_FLOAT);
   const Output y = ops::Square(on_gpu, ops::AddV2(on_gpu, x, x));
   SessionOptions options;
-  CaptureGraphs(0, &options.config);
+  CaptureGraphs(0, &*options.config);
   ASSERT_OK_AND_ASSIGN(auto session, Session::Connect("grpc://" + server->address(), scope, options));
   for (int step = 0; step < 4; ++step) ASSERT_THAT(session->Run({{x, AsTensor<float>({3})}}, {y}).status(), IsOk());
   EXPECT_THAT(StatusOf(*server),

@@ -1,6 +1,7 @@
 // Tests that sessions choose the layout of images by the measurements of earlier sessions.
 #include "client/gradients.h"
 #include "core/files/scratch_directory_testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/local_session.h"
 #include "tests/gpu/rewritten_session_testing.h"
 
@@ -10,7 +11,7 @@ namespace {
 class LayoutSessionTest : public RewrittenSessionTest {
  protected:
   LayoutSessionTest() {
-    options_.config.mutable_graph_options()->mutable_rewrite_options()->set_layout_optimizer(
+    options_.config->mutable_graph_options()->mutable_rewrite_options()->set_layout_optimizer(
         tensorflow::RewriterConfig::ON);
     const Scope scope = Gpu();
     image_ = ops::Placeholder(scope, DT_FLOAT);

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "client/gradients.h"
+#include "graph/graph.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 #include "tests/gpu/local_session.h"
 
@@ -77,7 +79,7 @@ TEST_F(ReferenceVariablesTest, WithoutADeviceTheyPreferTheGpuAndInt32TheCpu) {
 
 // What counts is a kernel for the whole group: CountUpTo has none there.
 TEST_F(ReferenceVariablesTest, SoftPlacementKeepsTheGroupTogether) {
-  options_.config.set_allow_soft_placement(true);
+  options_.config->set_allow_soft_placement(true);
   const Output n = Variable(Gpu(), "n", TensorShape(), DT_INT64);
   const Output assign = ops::Assign(Gpu().WithName("n_is"), n, Gpu().Constant(int64_t{4}));
   const Output count = ops::CountUpTo(Gpu().WithName("count"), n, 6);
@@ -288,7 +290,7 @@ TEST_F(ReferenceVariablesTest, ANetworkTrainsAsOnTheCpu) {
 // Beside captured segments, which leave references outside: the same numbers, and readers see updates.
 TEST_F(ReferenceVariablesTest, CapturedStepsSeeUpdatesToo) {
   num_gpus_ = 1;
-  CaptureGraphs(1, &options_.config);
+  CaptureGraphs(1, &*options_.config);
   const Output v = Variable(Gpu(), "v", TensorShape({2})), x = ops::Placeholder(Gpu(), DT_FLOAT);
   const Output before = ops::Identity(Gpu(), v),
                column = ops::Reshape(Gpu(), before, Gpu().Constant(AsTensor<int32_t>({2, 1})));

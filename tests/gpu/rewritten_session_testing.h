@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 
 namespace weir {

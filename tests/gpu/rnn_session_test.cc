@@ -2,6 +2,7 @@
 #include "client/gradients.h"
 #include "core/op/attr_value.h"
 #include "kernels/recurrent/args_rnn.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 
 namespace weir {

@@ -1,5 +1,6 @@
 // Snapshots of variables in a GPU's memory, saved while updates go on.
 #include "client/ops.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/gpu_session_testing.h"
 
 namespace weir {

@@ -7,6 +7,7 @@
 #include "client/ops.h"
 #include "client/optimizer.h"
 #include "core/status.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -67,7 +68,7 @@ SmallProgram OnOneDevice() {
 
 std::unique_ptr<Session> LocalSession(const Scope& scope, int devices) {
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = devices;
+  (*options.config->mutable_device_count())["CPU"] = devices;
   auto session = Session::Local(scope, options);
   if (session.ok()) return *std::move(session);
   std::fprintf(stderr, "%s\n", session.status().ToString().c_str());

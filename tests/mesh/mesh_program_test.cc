@@ -10,6 +10,7 @@
 #include "client/strategy/tensor_parallel.h"
 #include "client/strategy/zero.h"
 #include "gmock/gmock.h"
+#include "graph/graph.h"
 #include "gtest/gtest.h"
 #include "tests/mesh/chain_model.h"
 

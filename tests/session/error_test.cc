@@ -120,7 +120,7 @@ TEST_P(ErrorTest, ADeviceThatIsNotThereIsAnErrorOfTheStepThatNeedsIt) {
 TEST_P(ErrorTest, SoftPlacementTakesWhatIsThere) {
   const Output x = ops::Neg(scope_.WithDevice("/device:GPU:0"), scope_.Constant(1));
   SessionOptions options;
-  options.config.set_allow_soft_placement(true);
+  options.config->set_allow_soft_placement(true);
   ASSERT_OK_AND_ASSIGN(auto session, Connect(options));
   ASSERT_OK_AND_ASSIGN(auto result, session->Run({x}));
   ExpectTensorEqual(result[0], AsScalar<int32_t>(-1));
@@ -141,7 +141,7 @@ TEST_P(ErrorTest, TheSessionsTimeoutHoldsForEachStep) {
   const Output queue = ops::FIFOQueueV2(On(1), {DT_INT32});
   const Output never = ops::QueueDequeueV2(On(1), queue, {DT_INT32})[0];
   SessionOptions options;
-  options.config.set_operation_timeout_in_ms(200);
+  options.config->set_operation_timeout_in_ms(200);
   ASSERT_OK_AND_ASSIGN(auto session, Connect(options));
   EXPECT_THAT(session->Run({never}), StatusIs(absl::StatusCode::kDeadlineExceeded));
   const Operation enqueue = ops::QueueEnqueueV2(On(1), queue, {scope_.Constant(5)});

@@ -5,6 +5,7 @@
 #include "client/ops.h"
 #include "client/variables.h"
 #include "graph/function_library.h"
+#include "graph/graph.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tests/session/session_suite.h"
 

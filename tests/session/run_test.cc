@@ -219,10 +219,9 @@ TEST_P(RunTest, TheStepReportsWhereItRan) {
 
 TEST_P(RunTest, TheSessionKnowsItsDevices) {
   scope_.Constant(1);
-  ASSERT_OK_AND_ASSIGN(auto response, session().ListDevices());
+  ASSERT_OK_AND_ASSIGN(const std::vector<DeviceInfo> devices, session().ListDevices());
   std::vector<std::string> names;
-  for (const auto& device : response.local_device()) names.push_back(device.name());
-  for (const auto& device : response.remote_device()) names.push_back(device.name());
+  for (const DeviceInfo& device : devices) names.push_back(device.name);
   std::vector<std::string> expected = backend_->devices();
   if (IsOnGpus(GetParam())) expected.push_back("/job:localhost/replica:0/task:0/device:CPU:0");
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(expected));

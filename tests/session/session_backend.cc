@@ -27,7 +27,7 @@ class LocalBackend : public SessionBackend {
     return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<Session>> Connect(const Scope& scope, SessionOptions options) override {
-    options.config.MergeFrom(config());
+    options.config->MergeFrom(config());
     return Session::Local(scope, std::move(options));
   }
   MasterInterface* master() override { return runtime_->master(); }
@@ -55,7 +55,7 @@ class SimulatedGpuBackend : public SessionBackend {
     for (const auto& gpu : gpus_) EXPECT_THAT(gpu->Races(), testing::IsEmpty());
   }
   absl::StatusOr<std::unique_ptr<Session>> Connect(const Scope& scope, SessionOptions options) override {
-    options.config.MergeFrom(config());
+    options.config->MergeFrom(config());
     return LocalSessionOn(NewGpus(), scope, std::move(options));
   }
   MasterInterface* master() override { return runtime_->master(); }

@@ -116,7 +116,7 @@ TEST_P(StateTest, SessionsMayKeepTheirStateApart) {
   const auto v = Variable(On(1), "v", AsScalar<float>(1));
   const Operation initialize = InitializeAll(scope_), add = v.AssignAdd(On(1), 1.0f);
   SessionOptions options;
-  options.config.set_isolate_session_state(true);
+  options.config->set_isolate_session_state(true);
   ASSERT_OK_AND_ASSIGN(auto first, Connect(options));
   ASSERT_OK_AND_ASSIGN(auto second, Connect(options));
   ASSERT_THAT(first->RunTargets({initialize}), IsOk());

@@ -1,11 +1,11 @@
 // Gradients, optimizers, layers and the training loop, with the variables on one device and the work on the other.
 
+#include "client/checkpoint/recoverable_state.h"
 #include "client/gradients.h"
 #include "client/initializers.h"
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
-#include "client/recoverable_state.h"
 #include "client/training_loop.h"
 #include "client/variables.h"
 #include "core/files/scratch_directory_testing.h"

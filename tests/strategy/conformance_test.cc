@@ -7,6 +7,7 @@
 #include "core/gpu/simulated_platform.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/gpu/local_session.h"
 #include "tests/strategy/training_run.h"
 
@@ -17,14 +18,14 @@ using StrategyOr = absl::StatusOr<std::unique_ptr<Strategy>>;
 
 absl::StatusOr<std::unique_ptr<Session>> OpenLocal(const Scope& scope) {
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = 3;
+  (*options.config->mutable_device_count())["CPU"] = 3;
   return Session::Local(scope, options);
 }
 
 // Ops that have no kernel for GPUs go to the CPU.
 absl::StatusOr<std::unique_ptr<Session>> OpenOnGpus(const Scope& scope) {
   SessionOptions options;
-  options.config.set_allow_soft_placement(true);
+  options.config->set_allow_soft_placement(true);
   return LocalSessionOn(SimulatedPlatform(2), scope, options);
 }
 

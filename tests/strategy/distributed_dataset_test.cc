@@ -7,6 +7,7 @@
 #include "client/strategy/parameter_server_strategy.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -41,7 +42,7 @@ TEST(DistributedDatasetTest, CutsGlobalBatchesOnOneTask) {
   const DistributedDataset dataset = DistributeDataset(*strategy, Counting(5), {.global_batch_size = 5});
   ASSERT_THAT(root.status(), IsOk());
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = 2;
+  (*options.config->mutable_device_count())["CPU"] = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(root, options));
   // The last batch has two rows, all of which go to the first replica: there is no step of it.
   for (int pass = 0; pass < 2; ++pass) {

@@ -8,6 +8,8 @@
 #include "client/strategy/per_replica_feeds.h"
 #include "core/testing.h"
 #include "graph/function_library.h"
+#include "graph/graph.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -221,7 +223,7 @@ TEST_F(MisuseTest, ReduceAlongAnAxisWeighsReplicasByTheirSizes) {
   const Output mean = strategy_->Reduce(ReduceOp::kMean, x, 0), sum = strategy_->Reduce(ReduceOp::kSum, x, 0);
   const Output along_last = strategy_->Reduce(ReduceOp::kMean, x, -1);
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = 2;
+  (*options.config->mutable_device_count())["CPU"] = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(root_, options));
   ASSERT_OK_AND_ASSIGN(const FeedList feeds, SplitBatch(x, AsTensor<float>({1, 2, 6})));
   ASSERT_OK_AND_ASSIGN(const auto values, session->Run(feeds, {mean, sum, along_last}));

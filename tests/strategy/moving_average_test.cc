@@ -6,6 +6,7 @@
 #include "client/session.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "core/testing.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -25,7 +26,7 @@ TEST(MirroredMovingAverageTest, FollowsOnEveryDevice) {
   ASSERT_THAT(root.status(), IsOk());
   ASSERT_EQ(average.copies().size(), 1);
   SessionOptions options;
-  (*options.config.mutable_device_count())["CPU"] = 2;
+  (*options.config->mutable_device_count())["CPU"] = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(root, options));
   for (const Operation& operation : {initialize, assign, apply}) {
     ASSERT_THAT(session->RunTargets({operation}), IsOk());

@@ -1,5 +1,6 @@
 // Gradients of bands of diagonals.
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/array/family.h"
 
 namespace weir {

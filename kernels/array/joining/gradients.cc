@@ -1,5 +1,6 @@
 // Gradients of joining and splitting: each is the inverse op.
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/array/family.h"
 
 namespace weir {

@@ -3,6 +3,7 @@
 
 #include "core/tensor/tensor_shape.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/data/family.h"
 
 namespace weir {

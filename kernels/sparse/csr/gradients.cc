@@ -2,6 +2,7 @@
 // is one with entries in the same places.
 #include "graph/gradients/copied_attrs.h"
 #include "graph/gradients/gradient_context.h"
+#include "graph/graph.h"
 #include "kernels/sparse/family.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "client/restore_marker.h"
+#include "client/checkpoint/restore_marker.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/checkpoint_stores.h"
-#include "client/restore_marker.h"
+#include "client/checkpoint/checkpoint_stores.h"
+#include "client/checkpoint/restore_marker.h"
 #include "client/saver.h"
 #include "client/session.h"
 #include "client/training_state.h"
@@ -17,16 +17,6 @@
 #include "core/files/file_system.h"
 
 namespace weir {
-
-// The ownership of the variables.
-enum class TrainingRole {
-  kOnly,    // only this loop uses them
-  kChief,   // shared with loops in other processes; this one initialises, restores and saves them
-  kWorker,  // the chief's: this loop waits until the chief has initialised or restored them
-  // Copies of another loop's, which TrainingLoopOptions::resume makes equal to those. This loop restores them from the
-  // other one's checkpoints, and saves none.
-  kReplica,
-};
 
 struct RecoverableStateOptions {
   TrainingRole role = TrainingRole::kOnly;

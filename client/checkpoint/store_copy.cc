@@ -1,4 +1,4 @@
-#include "client/store_copy.h"
+#include "client/checkpoint/store_copy.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "client/checkpoint_stores.h"
+#include "client/checkpoint/checkpoint_stores.h"
 
 #include <algorithm>
 #include <functional>

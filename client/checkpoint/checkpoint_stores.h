@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "client/checkpoint/store_copy.h"
+#include "client/checkpoint/task_store.h"
 #include "client/saver.h"
-#include "client/store_copy.h"
-#include "client/task_store.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "client/task_store.h"
+#include "client/checkpoint/task_store.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "client/recoverable_state.h"
+#include "client/checkpoint/recoverable_state.h"
 
 #include <algorithm>
 #include <set>
@@ -9,6 +9,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

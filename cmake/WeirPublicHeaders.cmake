@@ -1,0 +1,21 @@
+# The headers that installed programs include, as "weir/session.h". Those of a program in the tree, which links weir_api,
+# include the tree's, so that it may use internal ones too.
+set(WEIR_PUBLIC_HEADERS ${CMAKE_BINARY_DIR}/public_headers)
+set(WEIR_FORWARDERS ${CMAKE_BINARY_DIR}/forwarders)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# weir_public_headers(GENERATED_DIRECTORY GENERATED_HEADER…): call once, after the headers that the build generates.
+function(weir_public_headers directory)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/client/*.h ${PROJECT_SOURCE_DIR}/core/*.h
+       ${PROJECT_SOURCE_DIR}/distribute/cluster/*.h ${PROJECT_SOURCE_DIR}/graph/*.h ${PROJECT_SOURCE_DIR}/tools/*.h)
+  set(script ${PROJECT_SOURCE_DIR}/scripts/public_headers.py)
+  set(stamp ${WEIR_PUBLIC_HEADERS}/stamp)
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${WEIR_PUBLIC_HEADERS} --generated ${directory} --forwarders ${WEIR_FORWARDERS}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt ${headers} ${ARGN} VERBATIM)
+  add_custom_target(weir_public_headers ALL DEPENDS ${stamp})
+  add_library(weir_api INTERFACE)
+  target_include_directories(weir_api INTERFACE ${WEIR_FORWARDERS})
+  add_dependencies(weir_api weir_public_headers)
+endfunction()
