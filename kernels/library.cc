@@ -25,6 +25,7 @@
 #include "kernels/lookup/family.h"
 #include "kernels/normalization/family.h"
 #include "kernels/parsing/family.h"
+#include "kernels/plugin.h"
 #include "kernels/pooling/family.h"
 #include "kernels/quantized/family.h"
 #include "kernels/ragged/family.h"
@@ -90,8 +91,15 @@ std::vector<OpFamily> AllFamilies() {
   // clang-format on
 }
 
-absl::Status RegisterAllOps(OpRegistry& ops) {
-  const std::vector<OpFamily> families = AllFamilies();
+namespace {
+
+std::vector<OpFamily> WithPlugins() {
+  std::vector<OpFamily> families = AllFamilies();
+  for (OpFamily& family : PluginFamilies()) families.push_back(std::move(family));
+  return families;
+}
+
+absl::Status RegisterOps(const std::vector<OpFamily>& families, OpRegistry& ops) {
   for (const OpFamily& family : families) {
     for (const auto& part : family.ops) RETURN_IF_ERROR(part(ops));
   }
@@ -102,8 +110,7 @@ absl::Status RegisterAllOps(OpRegistry& ops) {
   return absl::OkStatus();
 }
 
-absl::Status RegisterAllKernels(KernelRegistry& kernels) {
-  const std::vector<OpFamily> families = AllFamilies();
+absl::Status RegisterKernels(const std::vector<OpFamily>& families, KernelRegistry& kernels) {
   for (const OpFamily& family : families) {
     for (const auto& part : family.kernels) RETURN_IF_ERROR(part(kernels));
   }
@@ -113,11 +120,29 @@ absl::Status RegisterAllKernels(KernelRegistry& kernels) {
   return absl::OkStatus();
 }
 
-absl::Status RegisterAllVariants(VariantRegistry& variants) {
-  for (const OpFamily& family : AllFamilies()) {
+absl::Status RegisterVariants(const std::vector<OpFamily>& families, VariantRegistry& variants) {
+  for (const OpFamily& family : families) {
     for (const auto& part : family.variants) RETURN_IF_ERROR(part(variants));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RegisterAllOps(OpRegistry& ops) { return RegisterOps(WithPlugins(), ops); }
+absl::Status RegisterAllKernels(KernelRegistry& kernels) { return RegisterKernels(WithPlugins(), kernels); }
+absl::Status RegisterAllVariants(VariantRegistry& variants) { return RegisterVariants(WithPlugins(), variants); }
+
+absl::Status CheckFamily(const OpFamily& family) {
+  OpRegistry ops;
+  KernelRegistry kernels;
+  VariantRegistry variants;
+  RETURN_IF_ERROR(RegisterAllOps(ops));
+  RETURN_IF_ERROR(RegisterAllKernels(kernels));
+  RETURN_IF_ERROR(RegisterAllVariants(variants));
+  RETURN_IF_ERROR(RegisterOps({family}, ops));
+  RETURN_IF_ERROR(RegisterKernels({family}, kernels));
+  return RegisterVariants({family}, variants);
 }
 
 }  // namespace weir

@@ -3,12 +3,13 @@
 
 #include <vector>
 
+#include "core/api.h"
 #include "core/kernel/kernel_registry.h"
 #include "core/op/op_registry.h"
 #include "core/status.h"
 #include "core/tensor/variant_registry.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Each part registers some of the family's ops, kernels, gradients or variants; nothing registers itself.
 struct OpFamily {

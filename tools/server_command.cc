@@ -21,6 +21,7 @@
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_resolver.h"
 #include "graph/passes/determinism.h"
+#include "kernels/plugin.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
@@ -193,6 +194,10 @@ absl::Status RunServer(const ServerCommand& command) {
   KeepFreedMemory();  // gRPC receives messages into it
   RETURN_IF_ERROR(CheckThreads());
   ASSIGN_OR_RETURN(Server::Options options, ServerOptions(command));
+  for (const std::string& plugin : command.plugins) {
+    RETURN_IF_ERROR(LoadPlugin(plugin, {.folders = command.plugin_folders}));
+    WEIR_LOG(INFO).With("plugin", plugin) << "loaded the ops of a plug-in";
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));
   if (!command.ready_file.empty()) {
     const std::unique_ptr<FileSystem> files = NewPosixFileSystem();

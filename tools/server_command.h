@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "distribute/cluster/environment.h"
@@ -19,6 +20,7 @@ struct ServerCommand {
   std::string ready_file;        // created with the address and a line end as content, when the task is ready
   std::string journal;           // directory of the master's journal; empty: none
   std::string checkpoint_store;  // directory of the tasks' checkpoint stores; empty: none
+  std::vector<std::string> plugins, plugin_folders;  // see LoadPlugin
   int threads = 0;
   bool shared_memory = true;
   bool streams = true;

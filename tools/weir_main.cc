@@ -15,6 +15,7 @@
 #include "core/op/op_registry.h"
 #include "graph/gradients/gradient_context.h"
 #include "kernels/library.h"
+#include "kernels/plugin.h"
 #include "tools/commands.h"
 #include "tools/launch/launch.h"
 #include "tools/server_command.h"
@@ -118,6 +119,12 @@ int Main(int argc, char** argv) {
   server_app->add_option("--checkpoint-store", server.checkpoint_store,
                          "Keep checkpoints of this task's variables, and copies of another task's, in DIR/JOB-INDEX on "
                          "this machine (graphs name it store://); tasks of one machine may share DIR");
+  server_app->add_option("--plugin", server.plugins,
+                         "Load the ops of this shared object; may be given several times, and must be given to every "
+                         "task that runs them");
+  server_app
+      ->add_option("--plugin-dir", server.plugin_folders, "Folder that plug-ins may be loaded from; may be repeated")
+      ->default_str(DefaultPluginFolder());
   server_app->add_flag("!--no-shared-memory", server.shared_memory,
                        "Send large tensors over the network even to tasks on this machine");
   server_app->add_flag("!--no-streams", server.streams,

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "core/api.h"
 #include "core/status.h"
 #include "core/tensor/types.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 class Tensor;
 

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/variant.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A variant as received in a TensorProto: its type is known by name only. It can be forwarded and re-encoded without a
 // decoder.
