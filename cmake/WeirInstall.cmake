@@ -1,0 +1,69 @@
+# What `cmake --install` installs: component `runtime` is the program and the shared library, `development` what programs
+# are built with. scripts/package makes Debian packages of them.
+include(CMakePackageConfigHelpers)
+
+option(WEIR_STATIC_LIBRARY "Build and install libweir.a too" OFF)
+
+# In the order of the layers.
+set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
+    weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_trials weir_strategy
+    weir_server)
+if(WEIR_ENABLE_CUDA)
+  list(APPEND WEIR_PARTS weir_cuda)
+endif()
+
+set(objects)
+foreach(part ${WEIR_PARTS})
+  list(APPEND objects $<TARGET_OBJECTS:${part}>)
+endforeach()
+add_library(weir_shared SHARED ${objects})
+# Versions before 1.0 are not compatible with each other: docs/compatibility.md.
+set_target_properties(weir_shared PROPERTIES OUTPUT_NAME weir EXPORT_NAME weir VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINKER_LANGUAGE CXX
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+target_link_libraries(weir_shared PRIVATE ${WEIR_PARTS})
+target_link_options(weir_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map LINKER:-z,defs
+  LINKER:--gc-sections LINKER:--as-needed)
+# Public headers use these.
+foreach(library ${WEIR_ABSL})
+  target_link_libraries(weir_shared INTERFACE $<INSTALL_INTERFACE:${library}>)
+endforeach()
+target_compile_features(weir_shared INTERFACE cxx_std_20)
+target_include_directories(weir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# What a program needs besides libweir.a.
+set(WEIR_STATIC_PACKAGES gRPC dnnl ZLIB PNG JPEG Snappy OpenMP Threads)
+set(WEIR_STATIC_LINKS gRPC::grpc++ protobuf::libprotobuf DNNL::dnnl ZLIB::ZLIB PNG::PNG JPEG::JPEG Snappy::snappy
+    OpenMP::OpenMP_CXX Threads::Threads ${WEIR_ABSL} re2 icuuc ${WEIR_LZ4_LIBRARY} ${WEIR_WEBP_DEMUX_LIBRARY}
+    ${WEIR_WEBP_LIBRARY} ${WEIR_LAPACK_LIBRARY} ${WEIR_BLIS_LIBRARY} ${WEIR_GFORTRAN_LIBRARY} ${CMAKE_DL_LIBS})
+find_package(SQLite3 QUIET)
+if(SQLite3_FOUND)
+  list(APPEND WEIR_STATIC_LINKS sqlite3)
+endif()
+set(WEIR_HAS_GPU ${WEIR_ENABLE_CUDA})
+if(WEIR_STATIC_LIBRARY)
+  # One archive of all parts.
+  add_library(weir_static STATIC ${objects})
+  set_target_properties(weir_static PROPERTIES OUTPUT_NAME weir LINKER_LANGUAGE CXX)
+  install(FILES $<TARGET_FILE:weir_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+endif()
+
+install(TARGETS weir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+install(TARGETS weir_shared EXPORT WeirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
+  NAMELINK_COMPONENT development)
+install(DIRECTORY ${WEIR_PUBLIC_HEADERS}/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  FILES_MATCHING PATTERN "*.h")
+
+set(config_directory ${CMAKE_INSTALL_LIBDIR}/cmake/Weir)
+install(EXPORT WeirTargets NAMESPACE Weir:: DESTINATION ${config_directory} COMPONENT development)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/WeirConfig.cmake.in ${CMAKE_BINARY_DIR}/WeirConfig.cmake
+  INSTALL_DESTINATION ${config_directory} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/WeirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/WeirConfig.cmake ${CMAKE_BINARY_DIR}/WeirConfigVersion.cmake DESTINATION ${config_directory}
+  COMPONENT development)
+
+list(TRANSFORM WEIR_ABSL REPLACE "::" "_" OUTPUT_VARIABLE absl_modules)
+list(JOIN absl_modules " " WEIR_PKGCONFIG_REQUIRES)
+file(RELATIVE_PATH WEIR_PKGCONFIG_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/weir.pc.in ${CMAKE_BINARY_DIR}/weir.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
