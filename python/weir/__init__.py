@@ -1,0 +1,217 @@
+"""Starts clusters of Weir servers on this machine, for TensorFlow's graph sessions.
+
+    with weir.launch(workers=2, ps=1) as cluster:
+        session = tf.compat.v1.Session(cluster.target)
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+__all__ = ["Cluster", "LaunchError", "launch", "program"]
+
+_PR_SET_PDEATHSIG = 1
+_QUOTED_LOG_LINES = 20
+_ATTEMPTS = 3
+
+
+class LaunchError(RuntimeError):
+    """A server did not start; the message has the end of its log."""
+
+
+class _PortTaken(LaunchError):
+    """Another process took a port between its choice and its use."""
+
+
+def program() -> str:
+    """The path of the program weir: WEIR_PROGRAM, or the wheel's, or the one on PATH."""
+    bundled = Path(__file__).parent / "bin" / "weir"
+    for candidate in (os.environ.get("WEIR_PROGRAM"), str(bundled) if bundled.exists() else None, shutil.which("weir")):
+        if candidate:
+            return candidate
+    raise LaunchError("there is no program weir: set WEIR_PROGRAM to its path")
+
+
+def main() -> None:
+    """The command weir of the wheel."""
+    path = program()
+    os.execv(path, [path, *sys.argv[1:]])
+
+
+class _Starter:
+    """Starts processes on a thread that lasts as long as this process: the system ends them with that thread, so none
+    outlives a Python that is killed."""
+
+    def __init__(self):
+        self._requests: queue.Queue = queue.Queue()
+        threading.Thread(target=self._serve, name="weir-launch", daemon=True).start()
+
+    def _serve(self):
+        while True:
+            arguments, options, answer = self._requests.get()
+            try:
+                answer.put((subprocess.Popen(arguments, **options), None))
+            except Exception as error:  # pylint: disable=broad-except  # raised again in start()
+                answer.put((None, error))
+
+    def start(self, arguments: Sequence[str], **options) -> subprocess.Popen:
+        answer: queue.Queue = queue.Queue()
+        self._requests.put((arguments, options, answer))
+        process, error = answer.get()
+        if error is not None:
+            raise error
+        return process
+
+
+_libc = ctypes.CDLL(None)
+_starter: Optional[_Starter] = None
+_starter_lock = threading.Lock()
+
+
+def _start(arguments: Sequence[str], **options) -> subprocess.Popen:
+    global _starter  # pylint: disable=global-statement  # one thread for all clusters
+    with _starter_lock:
+        if _starter is None:
+            _starter = _Starter()
+    # A signal from the terminal is for the Python program, which then stops its servers.
+    return _starter.start(arguments, stdin=subprocess.DEVNULL, start_new_session=True,
+                          preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), **options)
+
+
+def _free_ports(count: int) -> List[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for bound in sockets:
+            bound.bind(("127.0.0.1", 0))
+        return [bound.getsockname()[1] for bound in sockets]
+
+
+class Cluster:
+    """Servers of this machine. A context manager; close() stops them, and so does the end of the process."""
+
+    def __init__(self, jobs: Dict[str, int], flags: Sequence[str], log_dir: Optional[str], timeout: float):
+        self._processes: Dict[str, subprocess.Popen] = {}
+        self._temporary = tempfile.TemporaryDirectory(prefix="weir-")
+        self.log_dir = Path(log_dir or self._temporary.name)
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        ports = iter(_free_ports(sum(jobs.values())))
+        self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
+        self._stop = weakref.finalize(self, Cluster._stop_all, self._processes, self._temporary)
+        try:
+            for job, addresses in self.spec.items():
+                for index in range(len(addresses)):
+                    self._start(job, index, flags)
+            self._await_ready(timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def target(self) -> str:
+        """The target of sessions: the master of the first chief or worker, or else of the first task."""
+        for job in ("chief", "worker", *self.spec):
+            if job in self.spec:
+                return f"grpc://{self.spec[job][0]}"
+        raise AssertionError("a cluster has tasks")
+
+    def targets(self, job: str) -> List[str]:
+        """The targets of all tasks of a job."""
+        return [f"grpc://{address}" for address in self.spec[job]]
+
+    def process(self, job: str, index: int = 0) -> subprocess.Popen:
+        """A task's process."""
+        return self._processes[f"{job}-{index}"]
+
+    def log(self, job: str, index: int = 0) -> str:
+        """What a task has written to its log."""
+        return self._log_file(f"{job}-{index}").read_text(errors="replace")
+
+    def close(self) -> None:
+        """Stops the servers: SIGTERM, then SIGKILL to those that have not ended after ten seconds."""
+        self._stop()
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _log_file(self, name: str) -> Path:
+        return self.log_dir / f"{name}.log"
+
+    def _ready_file(self, name: str) -> Path:
+        return Path(self._temporary.name) / f"{name}.ready"
+
+    def _start(self, job: str, index: int, flags: Sequence[str]) -> None:
+        name = f"{job}-{index}"
+        with open(self._log_file(name), "w", encoding="utf-8") as log:
+            self._processes[name] = _start(
+                [program(), "server", "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec),
+                 "--ready-file", str(self._ready_file(name)), *flags], stdout=log, stderr=subprocess.STDOUT)
+
+    def _await_ready(self, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        for name, process in self._processes.items():
+            while not self._ready_file(name).exists():
+                if process.poll() is not None:
+                    log = self._end_of_log(name)
+                    kind = _PortTaken if "ALREADY_EXISTS" in log else LaunchError
+                    raise kind(f"{name} ended with {process.returncode}:\n{log}")
+                if time.monotonic() > deadline:
+                    raise LaunchError(f"{name} was not ready after {timeout:g} s:\n{self._end_of_log(name)}")
+                time.sleep(0.005)
+
+    def _end_of_log(self, name: str) -> str:
+        return "\n".join(self._log_file(name).read_text(errors="replace").splitlines()[-_QUOTED_LOG_LINES:])
+
+    @staticmethod
+    def _stop_all(processes: Dict[str, subprocess.Popen], temporary: tempfile.TemporaryDirectory) -> None:
+        for process in processes.values():
+            process.terminate()
+        for process in processes.values():
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        temporary.cleanup()
+
+
+def launch(workers: int = 1, ps: int = 0, *, chief: bool = False, flags: Sequence[str] = (),
+           log_dir: Optional[str] = None, timeout: float = 60) -> Cluster:
+    """Starts a cluster of Weir servers on loopback addresses of this machine, and waits until all serve.
+
+    Args:
+      workers, ps: the numbers of tasks of the jobs "worker" and "ps".
+      chief: adds one task of job "chief".
+      flags: further flags of `weir server`, for all tasks.
+      log_dir: where the tasks' logs go, JOB-INDEX.log; by default they are removed when the cluster is closed.
+      timeout: seconds until all tasks must serve.
+
+    Raises:
+      LaunchError: a server did not start.
+      ValueError: there is no task.
+    """
+    jobs = {job: count for job, count in (("chief", int(chief)), ("ps", ps), ("worker", workers)) if count}
+    if not jobs or min(jobs.values()) < 0:
+        raise ValueError(f"a cluster needs at least one task, but got workers={workers}, ps={ps}, chief={chief}")
+    for attempt in range(_ATTEMPTS):
+        try:
+            return Cluster(jobs, flags, log_dir, timeout)
+        except _PortTaken:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
