@@ -18,6 +18,12 @@ bool Fits(const Tensor& buffer, const Tensor& value) {
   return buffer.buffer() != nullptr && buffer.dtype() == value.dtype() && buffer.shape() == value.shape();
 }
 
+// Whether a variable has a value, however it was assigned: through a handle, or through a reference, which sets the
+// tensor alone. Before that, the tensor of a reference variable has a type, a shape and a buffer without memory.
+bool HasValue(bool is_initialized, const Tensor& tensor) {
+  return is_initialized || (tensor.buffer() != nullptr && tensor.IsInitialized());
+}
+
 // Whether updates in place are possible, perhaps after waiting for brief readers.
 bool IsExclusive(Variable& variable) {
   Tensor* const tensor = variable.tensor();
@@ -64,16 +70,15 @@ Tensor BufferSlot::Take() {
   return std::move(*held);
 }
 
-// An assignment through a reference sets the tensor alone.
 std::string Variable::DebugString() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!is_initialized() && tensor_.buffer() == nullptr) return absl::StrCat(DataTypeName(dtype_), " uninitialized");
+  if (!HasValue(is_initialized(), tensor_)) return absl::StrCat(DataTypeName(dtype_), " uninitialized");
   return absl::StrCat(DataTypeName(dtype_), tensor_.shape().ToString());
 }
 
 int64_t Variable::MemoryUsed() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return tensor_.buffer() != nullptr ? tensor_.TotalBytes() + spare_.bytes() : 0;
+  return HasValue(is_initialized(), tensor_) ? tensor_.TotalBytes() + spare_.bytes() : 0;
 }
 
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {

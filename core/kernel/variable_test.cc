@@ -27,6 +27,30 @@ TEST(VariableTest, AValueThatWasAssignedThroughAReferenceIsListedWithItsBytes) {
   EXPECT_EQ(variable.MemoryUsed(), 8);
 }
 
+// VariableV2 gives its tensor a shape and a buffer without memory before anything is assigned.
+class NoMemory : public TensorBuffer {
+ public:
+  NoMemory() : TensorBuffer(nullptr, 0) {}
+};
+
+TEST(VariableTest, AReferenceVariableWithoutValueIsListedAsUninitializedAndWithoutBytes) {
+  Variable variable(DT_FLOAT);
+  *variable.tensor() = Tensor::FromBuffer(DT_FLOAT, TensorShape({2}), new NoMemory);
+  EXPECT_EQ(variable.DebugString(), "float uninitialized");
+  EXPECT_EQ(variable.MemoryUsed(), 0);
+  *variable.tensor() = Tensor::Vector<float>({1, 2});
+  EXPECT_EQ(variable.DebugString(), "float[2]");
+  EXPECT_EQ(variable.MemoryUsed(), 8);
+}
+
+TEST(VariableTest, AnEmptyValueIsAValue) {
+  Variable variable(DT_FLOAT);
+  *variable.tensor() = Tensor(DT_FLOAT, TensorShape({0}));
+  variable.set_initialized(true);
+  EXPECT_EQ(variable.DebugString(), "float[0]");
+  EXPECT_EQ(variable.MemoryUsed(), 0);
+}
+
 TEST(VariableTest, AnUpdateOfASharedValueLeavesReadersAlone) {
   Variable variable(DT_FLOAT);
   *variable.tensor() = Tensor::Vector<float>({1, 2});
