@@ -16,7 +16,7 @@ void AddResolveCommand(CommandLine& line);
 void AddCheckpointCommand(CommandLine& line);
 void AddGraphCommand(CommandLine& line);
 void AddOpsCommand(CommandLine& line);
-// help and version.
+// help, version, completion, and the command with which the build writes man pages and completions.
 void AddDocumentationCommands(CommandLine& line);
 
 // Prints an error to standard error and returns the exit code.

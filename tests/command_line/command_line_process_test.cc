@@ -1,7 +1,14 @@
-// Tests of the weir program's command line: help, errors and exit codes.
+// Tests of the weir program's command line: help, errors, exit codes and documentation.
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "tests/command_line/weir_output.h"
 
@@ -12,6 +19,12 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
+
+std::string Content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 // The names that a list of commands in a help text begins with.
 std::vector<std::string> CommandsIn(const std::string& help) {
@@ -62,7 +75,7 @@ TEST(CommandLineProcessTest, VersionIsACommandAndAFlag) {
 
 TEST(CommandLineProcessTest, EachCommandHasHelpWithAnExampleAndExitCodes) {
   const std::vector<std::string> commands = AllCommands();
-  EXPECT_GE(commands.size(), 16);
+  EXPECT_GE(commands.size(), 17);
   for (const std::string& command : commands) {
     const WeirOutput help = RunWeir(command + " --help");
     EXPECT_EQ(help.code, 0) << command;
@@ -70,6 +83,40 @@ TEST(CommandLineProcessTest, EachCommandHasHelpWithAnExampleAndExitCodes) {
     EXPECT_EQ(RunWeir("help " + command).text, help.text) << command;
     for (const absl::string_view line : absl::StrSplit(help.text, '\n')) EXPECT_LE(line.size(), 120) << line;
   }
+}
+
+TEST(CommandLineProcessTest, ManPagesAndCompletionsAgreeWithHelp) {
+  const ScratchDirectory directory;
+  ASSERT_EQ(RunWeir("write-documentation " + directory.path()).code, 0);
+  const std::string bash = Content(directory.Path("completion/weir.bash"));
+  EXPECT_EQ(RunWeir("completion bash").text, bash);
+  EXPECT_EQ(RunWeir("completion zsh").text, Content(directory.Path("completion/_weir")));
+  EXPECT_EQ(RunWeir("completion fish").text, Content(directory.Path("completion/weir.fish")));
+  for (const std::string& command : AllCommands()) {
+    const std::string top(command.substr(0, command.find(' ')));
+    const std::string page = Content(directory.Path(absl::StrCat("man/weir", top.empty() ? "" : "-", top, ".1")));
+    ASSERT_NE(page, "") << command;
+    const std::string help = RunWeir(command + " --help").text;
+    const std::regex option("\n +(-[a-z], )?(--[a-z-]+)");
+    for (auto it = std::sregex_iterator(help.begin(), help.end(), option); it != std::sregex_iterator(); ++it) {
+      const std::string name = (*it)[2];
+      EXPECT_THAT(page, HasSubstr(absl::StrReplaceAll(name, {{"-", "\\-"}}))) << command;
+      EXPECT_THAT(bash, HasSubstr(name)) << command;
+    }
+  }
+}
+
+TEST(CommandLineProcessTest, BashCompletesTheProgram) {
+  FILE* const pipe =
+      popen("bash --norc --noprofile -c 'source <(" WEIR_PROGRAM
+            " completion bash); COMP_WORDS=(weir server --log-f); COMP_CWORD=2; _weir; echo ${COMPREPLY[@]}; "
+            "COMP_WORDS=(weir server --log-format \"\"); COMP_CWORD=3; _weir; echo ${COMPREPLY[@]}; "
+            "COMP_WORDS=(weir checkpoint v); COMP_CWORD=2; _weir; echo ${COMPREPLY[@]}; complete -p weir' 2>&1",
+            "r");
+  char text[4096] = {};
+  const size_t size = fread(text, 1, sizeof(text) - 1, pipe);
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(std::string(text, size), "--log-format\ntext json\nverify\ncomplete -F _weir weir\n");
 }
 
 }  // namespace
