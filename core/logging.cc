@@ -1,18 +1,22 @@
 #include "core/logging.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "absl/strings/str_format.h"
+#include "core/json_text.h"
 
 namespace weir {
 namespace {
 
+constexpr absl::string_view kTask = "task";
+
 class FileLogSink : public LogSink {
  public:
-  FileLogSink(std::FILE* file, LogFormat format) : file_(file), format_(format) {}
+  FileLogSink(std::FILE* file, LogFormat format, std::string task)
+      : file_(file), format_(format), task_(std::move(task)) {}
 
   void Write(const LogRecord& record) override {
-    std::string line = format_ == LogFormat::kJson ? FormatLogJson(record) : FormatLogText(record);
+    std::string line = format_ == LogFormat::kJson ? FormatLogJson(record, task_) : FormatLogText(record);
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), file_);
     std::fflush(file_);
@@ -21,6 +25,7 @@ class FileLogSink : public LogSink {
  private:
   std::FILE* const file_;
   const LogFormat format_;
+  const std::string task_;
 };
 
 // The process-wide sink: main decides where logs go.
@@ -45,6 +50,8 @@ const char* LevelName(LogLevel level) {
       return "WARNING";
     case LogLevel::ERROR:
       return "ERROR";
+    case LogLevel::NONE:
+      break;
   }
   return "UNKNOWN";
 }
@@ -59,30 +66,6 @@ const char* BaseFile(const char* path) {
 
 std::string TimeText(absl::Time time) { return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone()); }
 
-std::string Quoted(absl::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          absl::StrAppendFormat(&out, "\\u%04x", c);
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + '"';
-}
-
 bool NeedsQuotes(absl::string_view text) {
   return text.empty() ||
          std::any_of(text.begin(), text.end(), [](unsigned char c) { return c <= ' ' || c == '"' || c == '='; });
@@ -96,25 +79,57 @@ std::string FormatLogText(const LogRecord& record) {
   std::string text = absl::StrCat(TimeText(record.time), " ", LevelName(record.level), " ", BaseFile(record.file), ":",
                                   record.line, " ", message);
   for (const LogField& field : record.fields) {
-    absl::StrAppend(&text, " ", field.name, "=", NeedsQuotes(field.value) ? Quoted(field.value) : field.value);
+    absl::StrAppend(&text, " ", field.name, "=", NeedsQuotes(field.value) ? JsonString(field.value) : field.value);
   }
   return text;
 }
 
-std::string FormatLogJson(const LogRecord& record) {
-  std::string json = absl::StrCat("{\"time\":\"", TimeText(record.time), "\",\"level\":\"", LevelName(record.level),
-                                  "\",\"where\":", Quoted(absl::StrCat(BaseFile(record.file), ":", record.line)),
-                                  ",\"message\":", Quoted(record.message));
+std::string FormatLogJson(const LogRecord& record, absl::string_view task) {
+  std::string fields;
   for (const LogField& field : record.fields) {
+    if (field.name == kTask) {
+      task = field.value;
+      continue;
+    }
     // inf and nan are not JSON numbers.
     const bool bare = field.is_number && field.value.find_first_not_of("0123456789+-.eE") == std::string::npos;
-    absl::StrAppend(&json, ",", Quoted(field.name), ":", bare ? field.value : Quoted(field.value));
+    absl::StrAppend(&fields, fields.empty() ? "" : ",", JsonString(field.name), ":",
+                    bare ? field.value : JsonString(field.value));
   }
+  std::string json =
+      absl::StrCat("{\"time\":\"", TimeText(record.time), "\",\"level\":\"", LevelName(record.level), "\"");
+  if (!task.empty()) absl::StrAppend(&json, ",\"", kTask, "\":", JsonString(task));
+  absl::StrAppend(&json, ",\"where\":", JsonString(absl::StrCat(BaseFile(record.file), ":", record.line)),
+                  ",\"message\":", JsonString(record.message));
+  if (!fields.empty()) absl::StrAppend(&json, ",\"fields\":{", fields, "}");
   return json + "}";
 }
 
-std::shared_ptr<LogSink> NewFileLogSink(std::FILE* file, LogFormat format) {
-  return std::make_shared<FileLogSink>(file, format);
+std::shared_ptr<LogSink> NewFileLogSink(std::FILE* file, LogFormat format, std::string task) {
+  return std::make_shared<FileLogSink>(file, format, std::move(task));
+}
+
+absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view text) {
+  if (text == "debug") return LogLevel::DEBUG;
+  if (text == "info") return LogLevel::INFO;
+  if (text == "warning") return LogLevel::WARNING;
+  if (text == "error") return LogLevel::ERROR;
+  return errors::InvalidArgument("'", text, "' is not a log level: use debug, info, warning or error");
+}
+
+absl::StatusOr<LogLevel> ParseTensorFlowLogLevel(absl::string_view text) {
+  if (text == "0") return LogLevel::INFO;
+  if (text == "1") return LogLevel::WARNING;
+  if (text == "2") return LogLevel::ERROR;
+  if (text == "3") return LogLevel::NONE;
+  return errors::InvalidArgument("TF_CPP_MIN_LOG_LEVEL='", text,
+                                 "' is not a log level: use 0 (info), 1 (warning), 2 (error) or 3 (none)");
+}
+
+absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view text) {
+  if (text == "text") return LogFormat::kText;
+  if (text == "json") return LogFormat::kJson;
+  return errors::InvalidArgument("'", text, "' is not a log format: use text or json");
 }
 
 void SetLogSink(std::shared_ptr<LogSink> sink) {

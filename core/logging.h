@@ -18,10 +18,12 @@
 #include "absl/time/time.h"
 #include "core/clock.h"
 #include "core/mutex.h"
+#include "core/status.h"
 
 namespace weir {
 
-enum class LogLevel { DEBUG, INFO, WARNING, ERROR };
+// NONE is for SetMinLogLevel alone: no message has it.
+enum class LogLevel { DEBUG, INFO, WARNING, ERROR, NONE };
 
 struct LogField {
   std::string name;
@@ -47,13 +49,22 @@ class LogSink {
 
 // "2026-01-31T12:00:00.000001Z INFO server.cc:12 joined the cluster task=/job:ps/task:1"
 std::string FormatLogText(const LogRecord& record);
-// One JSON object, without a line end.
-std::string FormatLogJson(const LogRecord& record);
+// One JSON object, without a line end. `task` is the process's task, or empty; a field "task" is the same key.
+//   {"time":"2026-01-31T12:00:00.000001Z","level":"INFO","task":"/job:ps/task:1","where":"server.cc:12",
+//    "message":"joined the cluster","fields":{"step":7}}
+std::string FormatLogJson(const LogRecord& record, absl::string_view task = "");
 
 enum class LogFormat { kText, kJson };
 // Writes lines to an open file, which the sink does not close. Each line is one write call, so that lines of several
-// processes that share a file do not mix.
-std::shared_ptr<LogSink> NewFileLogSink(std::FILE* file, LogFormat format);
+// processes that share a file do not mix. `task`: as in FormatLogJson.
+std::shared_ptr<LogSink> NewFileLogSink(std::FILE* file, LogFormat format, std::string task = "");
+
+// "debug", "info", "warning" or "error"; InvalidArgument, which lists them, for anything else.
+absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view text);
+// The value of TF_CPP_MIN_LOG_LEVEL: 0 info, 1 warning, 2 error, 3 none. InvalidArgument, which quotes the value.
+absl::StatusOr<LogLevel> ParseTensorFlowLogLevel(absl::string_view text);
+// "text" or "json".
+absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view text);
 
 // For main and tests: sets where logs go, and the lowest level that is logged. The default is text to stderr, INFO.
 void SetLogSink(std::shared_ptr<LogSink> sink);

@@ -38,7 +38,8 @@ TEST_F(LoggingTest, WritesMessageAndFields) {
   EXPECT_EQ(record.message, "took 3 s");
   EXPECT_EQ(record.fields[1].value, "7");
   EXPECT_THAT(FormatLogText(record), EndsWith("took 3 s task=/job:ps/task:1 step=7"));
-  EXPECT_THAT(FormatLogJson(record), EndsWith(R"("message":"took 3 s","task":"/job:ps/task:1","step":7})"));
+  EXPECT_THAT(FormatLogJson(record), EndsWith(R"("message":"took 3 s","fields":{"step":7}})"));
+  EXPECT_THAT(FormatLogJson(record), HasSubstr(R"("level":"INFO","task":"/job:ps/task:1","where":)"));
 }
 
 TEST_F(LoggingTest, LevelsBelowTheLowestAreNotEvaluated) {
@@ -64,9 +65,35 @@ TEST_F(LoggingTest, TextAndJsonStayOnOneLine) {
   EXPECT_EQ(FormatLogText(record), "1970-01-01T00:00:00.000000Z ERROR b.cc:5 two lines \"q\" k=\"a b\\u0001\"");
   EXPECT_EQ(FormatLogJson(record),
             R"({"time":"1970-01-01T00:00:00.000000Z","level":"ERROR","where":"b.cc:5","message":"two\nlines \"q\"",)"
-            R"("k":"a b\u0001"})");
+            R"("fields":{"k":"a b\u0001"}})");
   record.fields = {{"x", "inf", true}};
   EXPECT_THAT(FormatLogJson(record), HasSubstr(R"("x":"inf")"));
+}
+
+TEST_F(LoggingTest, JsonHasTheProcessTaskOrThatOfTheField) {
+  LogRecord record{LogLevel::INFO, absl::UnixEpoch(), "b.cc", 5, "bad \xFF byte", {}};
+  EXPECT_EQ(FormatLogJson(record, "/job:ps/task:1"),
+            R"({"time":"1970-01-01T00:00:00.000000Z","level":"INFO","task":"/job:ps/task:1","where":"b.cc:5",)"
+            "\"message\":\"bad \xEF\xBF\xBD byte\"}");
+  record.fields = {{"task", "/job:worker/task:0", false}};
+  EXPECT_THAT(FormatLogJson(record, "/job:ps/task:1"), HasSubstr(R"("task":"/job:worker/task:0","where")"));
+}
+
+TEST_F(LoggingTest, LevelsAndFormatsHaveNames) {
+  EXPECT_EQ(*ParseLogLevel("debug"), LogLevel::DEBUG);
+  EXPECT_EQ(*ParseLogLevel("error"), LogLevel::ERROR);
+  EXPECT_EQ(ParseLogLevel("loud").status().message(), "'loud' is not a log level: use debug, info, warning or error");
+  EXPECT_EQ(*ParseTensorFlowLogLevel("0"), LogLevel::INFO);
+  EXPECT_EQ(*ParseTensorFlowLogLevel("3"), LogLevel::NONE);
+  EXPECT_THAT(ParseTensorFlowLogLevel("-1").status().message(), HasSubstr("TF_CPP_MIN_LOG_LEVEL='-1' is not"));
+  EXPECT_EQ(*ParseLogFormat("json"), LogFormat::kJson);
+  EXPECT_FALSE(ParseLogFormat("xml").ok());
+}
+
+TEST_F(LoggingTest, TheLevelNoneSilencesErrors) {
+  SetMinLogLevel(LogLevel::NONE);
+  WEIR_LOG(ERROR) << "not written";
+  EXPECT_TRUE(sink_->records.empty());
 }
 
 TEST_F(LoggingTest, LimitedMessagesTellHowManyWereHeldBack) {

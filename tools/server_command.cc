@@ -177,6 +177,21 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   return options;
 }
 
+absl::StatusOr<LogLevel> LogLevelOf(const ServerCommand& command) {
+  if (!command.log_level.empty()) return ParseLogLevel(command.log_level);
+  const std::string* const variable = command.environment.Find("TF_CPP_MIN_LOG_LEVEL");
+  return variable != nullptr ? ParseTensorFlowLogLevel(*variable) : LogLevel::INFO;
+}
+
+// Writes logs to standard error. `task` is empty until it is known.
+absl::Status SetUpLogs(const ServerCommand& command, const std::string& task) {
+  ASSIGN_OR_RETURN(const LogLevel level, LogLevelOf(command));
+  ASSIGN_OR_RETURN(const LogFormat format, ParseLogFormat(command.log_format));
+  SetMinLogLevel(level);
+  SetLogSink(NewFileLogSink(stderr, format, task));
+  return absl::OkStatus();
+}
+
 // Notifies systemd, if it started this process and requested it.
 void Notify(const Environment& environment, absl::string_view state) {
   const std::string* socket = environment.Find("NOTIFY_SOCKET");
@@ -192,8 +207,10 @@ absl::Status RunServer(const ServerCommand& command) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   KeepFreedMemory();  // gRPC receives messages into it
+  RETURN_IF_ERROR(SetUpLogs(command, ""));
   RETURN_IF_ERROR(CheckThreads());
   ASSIGN_OR_RETURN(Server::Options options, ServerOptions(command));
+  RETURN_IF_ERROR(SetUpLogs(command, TaskName(options.job, options.index)));
   for (const std::string& plugin : command.plugins) {
     RETURN_IF_ERROR(LoadPlugin(plugin, {.folders = command.plugin_folders}));
     WEIR_LOG(INFO).With("plugin", plugin) << "loaded the ops of a plug-in";

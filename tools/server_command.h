@@ -29,6 +29,8 @@ struct ServerCommand {
   std::string session_lease, master_lease;  // durations, "30m"; empty: the default
   std::string config;                       // text of a ConfigProto: the task's GPU settings
   int simulated_gpus = 0;                   // replaces the machine's if not 0
+  std::string log_level;                    // a name of ParseLogLevel; empty: TF_CPP_MIN_LOG_LEVEL, else "info"
+  std::string log_format = "text";          // or "json"
   // The source if neither job nor cluster is given: the name of a ClusterSource, or "auto".
   std::string cluster_from = "auto";
   Environment environment;

@@ -44,7 +44,8 @@ CommandDocs ServerDocs() {
           {"ENVIRONMENT",
            "TF_CONFIG: the cluster and the task, in TensorFlow's JSON. WEIR_JOBS, WEIR_PORT, WEIR_HOSTS, "
            "WEIR_TASKS_PER_HOST and WEIR_SERVICE add what launchers do not provide.\n\n"
-           "TF_DETERMINISTIC_OPS=1 is --deterministic. NOTIFY_SOCKET: systemd is notified when the task is "
+           "TF_DETERMINISTIC_OPS=1 is --deterministic. TF_CPP_MIN_LOG_LEVEL=0, 1, 2 or 3: log from level info, "
+           "warning or error on, or nothing, without --log-level. NOTIFY_SOCKET: systemd is notified when the task is "
            "ready and when it stops."}}};
 }
 
@@ -151,6 +152,17 @@ void AddNetworkFlags(CLI::App& app, ServerCommand& server) {
       ->group(kGroup);
 }
 
+void AddLogFlags(CLI::App& app, ServerCommand& server) {
+  constexpr char kGroup[] = "Logs";
+  AddChoice(
+      app, "--log-level", server.log_level, {"debug", "info", "warning", "error"},
+      "Log messages of this level and above to standard error (info by default; TF_CPP_MIN_LOG_LEVEL sets it too)")
+      ->group(kGroup);
+  AddChoice(app, "--log-format", server.log_format, {"text", "json"}, "The form of a log line; json: one object a line")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
 }  // namespace
 
 void AddServerCommand(CommandLine& line) {
@@ -166,6 +178,7 @@ void AddServerCommand(CommandLine& line) {
   AddStateFlags(*app, flags->server);
   AddPluginFlags(*app, flags->server);
   AddNetworkFlags(*app, flags->server);
+  AddLogFlags(*app, flags->server);
   line.Runs(app, [flags] {
     if (flags->port >= 0) flags->server.port = flags->port;
     flags->server.environment = Environment::OfThisProcess();

@@ -1,5 +1,6 @@
-// Tests of the weir program's command line: help, errors, exit codes and documentation.
+// Tests of the weir program's command line: help, errors, exit codes, documentation and logs.
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "distribute/cluster/process_cluster.h"
 #include "tests/command_line/weir_output.h"
 
 namespace weir {
@@ -18,6 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 std::string Content(const std::string& path) {
@@ -63,6 +66,9 @@ TEST(CommandLineProcessTest, ErrorsSayWhatToDo) {
   output = RunWeir("status --resorces grpc://127.0.0.1:1");
   EXPECT_EQ(output.code, 2);
   EXPECT_THAT(output.text, HasSubstr("Did you mean '--resources'?"));
+  output = RunWeir("server --log-level loud");
+  EXPECT_EQ(output.code, 2);
+  EXPECT_THAT(output.text, HasSubstr("'loud' is none of debug, info, warning, error"));
 }
 
 TEST(CommandLineProcessTest, VersionIsACommandAndAFlag) {
@@ -117,6 +123,37 @@ TEST(CommandLineProcessTest, BashCompletesTheProgram) {
   const size_t size = fread(text, 1, sizeof(text) - 1, pipe);
   EXPECT_EQ(pclose(pipe), 0);
   EXPECT_EQ(std::string(text, size), "--log-format\ntext json\nverify\ncomplete -F _weir weir\n");
+}
+
+TEST(ServerLogTest, JsonLogsAreOneObjectALine) {
+  ASSERT_OK_AND_ASSIGN(const auto cluster,
+                       ProcessCluster::Start({.program = WEIR_PROGRAM, .flags = {"--log-format", "json"}}));
+  int lines = 0;
+  for (const absl::string_view line : absl::StrSplit(cluster->Log("worker", 0), '\n', absl::SkipEmpty())) {
+    const auto object = nlohmann::json::parse(std::string(line));
+    EXPECT_THAT(object["time"].get<std::string>(),
+                ContainsRegex("^[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+[.][0-9]{6}Z$"));
+    EXPECT_TRUE(object["level"].is_string() && object["message"].is_string()) << line;
+    if (object["message"] == "serving") {
+      EXPECT_EQ(object["task"], "/job:worker/replica:0/task:0");
+      EXPECT_TRUE(object["fields"]["address"].is_string()) << line;
+    }
+    ++lines;
+  }
+  EXPECT_GE(lines, 1);
+}
+
+TEST(ServerLogTest, TheLevelIsAFlagOrTensorFlowsVariable) {
+  ASSERT_OK_AND_ASSIGN(const auto quiet,
+                       ProcessCluster::Start({.program = WEIR_PROGRAM, .flags = {"--log-level", "error"}}));
+  EXPECT_THAT(quiet->Log("worker", 0), IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const auto tensorflow,
+                       ProcessCluster::Start({.program = WEIR_PROGRAM, .environment = {"TF_CPP_MIN_LOG_LEVEL=2"}}));
+  EXPECT_THAT(tensorflow->Log("worker", 0), IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const auto both, ProcessCluster::Start({.program = WEIR_PROGRAM,
+                                                               .flags = {"--log-level", "info"},
+                                                               .environment = {"TF_CPP_MIN_LOG_LEVEL=2"}}));
+  EXPECT_THAT(both->Log("worker", 0), HasSubstr("serving"));
 }
 
 }  // namespace
