@@ -78,7 +78,7 @@ WALL_CLOCK_FILES = {
     "core/kernel/debug_publisher.cc", "core/logging.cc", "distribute/transport/grpc_deadline.h",
     "distribute/transport/grpc_server.cc", "distribute/transport/workers/grpc_worker_service.cc",
     "kernels/data/element_saver.cc", "kernels/debug/cpu_probe.cc", "kernels/embedding/embedding_table.cc",
-    "kernels/summary/event_writer.cc", "worker/stats_collector.cc",
+    "kernels/summary/event_writer.cc",
 }
 
 # folder: (pattern of an include, what it is)

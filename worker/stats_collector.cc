@@ -1,11 +1,12 @@
 #include "worker/stats_collector.h"
 
-#include <chrono>
+#include <algorithm>
 #include <functional>
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "core/clock.h"
 #include "core/logging.h"
 #include "core/op/attr_value.h"
 #include "core/rendezvous/rendezvous.h"
@@ -14,15 +15,18 @@
 namespace weir {
 namespace {
 
-// The offset from the steady clock to the time since the epoch.
-int64_t EpochOffset() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-             .count() -
-         NowNanos();
-}
+// From the steady clock to the time since the epoch, as MonotonicNow shows it: times of several steps stay comparable
+// when the wall clock jumps.
+int64_t EpochOffset() { return absl::ToUnixNanos(MonotonicNow()) - NowNanos(); }
 
-// "name = Op(input, input:1)": tools parse it.
+// "name = Op(input, input:1)", and for a transfer "name = _Recv(tensor @device of the peer)", as in TensorFlow: tools
+// parse it.
 std::string Label(const Node& node) {
+  if (std::string tensor, peer; (node.IsSend() || node.IsRecv()) &&
+                                GetNodeAttr(node.def(), "tensor_name", &tensor).ok() &&
+                                GetNodeAttr(node.def(), node.IsSend() ? "recv_device" : "send_device", &peer).ok()) {
+    return absl::StrCat(node.name(), " = ", node.op(), "(", tensor, " @", peer, ")");
+  }
   std::vector<std::string> inputs;
   for (int i = 0; i < node.num_inputs(); ++i) {
     const Edge* edge = node.input_edge(i);
@@ -81,7 +85,12 @@ void StatsCollector::NodeDone(const Node& node, int64_t start_nanos, int64_t end
   if (lane_ != nullptr) lane_->NodeDone(node, start_nanos);
   for (const OpOutput& output : outputs) event.outputs.push_back(Describe(output));
   MutexLock lock(mu_);
-  events_.push_back(std::move(event));
+  if (events_.size() < kMaxEvents) {
+    events_.push_back(std::move(event));
+  } else {
+    left_out_end_nanos_ = std::max(left_out_end_nanos_, end_nanos);
+    if (num_left_out_++ == 0) left_out_start_nanos_ = start_nanos;
+  }
 }
 
 void StatsCollector::AddTo(const TransferLog::Routes& routes, tensorflow::StepStats* stats) {
@@ -100,6 +109,11 @@ void StatsCollector::AddTo(const TransferLog::Routes& routes, tensorflow::StepSt
     node->set_thread_id(threads.try_emplace(event.thread, threads.size()).first->second);
     AddMemoryTo(event, node);
   }
+  if (num_left_out_ == 0) return;
+  tensorflow::NodeExecStats* node = device->add_node_stats();
+  node->set_node_name(absl::StrCat(num_left_out_, " more nodes"));
+  node->set_timeline_label(node->node_name());
+  SetTimes(left_out_start_nanos_ + offset, left_out_end_nanos_ - left_out_start_nanos_, node);
 }
 
 // The timelines of TensorFlow's client group memory by allocator name.

@@ -17,9 +17,12 @@
 
 namespace weir {
 
-// The nodes of one device. Thread-safe.
+// The nodes of one device. Thread-safe. Keeps the first kMaxEvents runs of nodes, and counts those that a long loop
+// adds.
 class StatsCollector : public StepObserver {
  public:
+  static constexpr size_t kMaxEvents = size_t{1} << 18;
+
   // For a step that begins now. `gpu`: the device, if it is a GPU; else null.
   StatsCollector(Device& device, const Plan& plan, GpuDevice* gpu);
 
@@ -53,6 +56,8 @@ class StatsCollector : public StepObserver {
   const std::unique_ptr<DeviceLane> lane_;  // null without a GPU
   Mutex mu_;
   std::vector<Event> events_ GUARDED_BY(mu_);
+  int64_t num_left_out_ GUARDED_BY(mu_) = 0;
+  int64_t left_out_start_nanos_ GUARDED_BY(mu_) = 0, left_out_end_nanos_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace weir
