@@ -31,7 +31,8 @@ CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
 
 }  // namespace
 
-Master::Master(Options options) : options_(std::move(options)), start_(MonotonicNow()) {
+Master::Master(Options options)
+    : options_(std::move(options)), tracer_(options_.local_task, &timers_), start_(MonotonicNow()) {
   if (options_.journal != nullptr) {
     const std::vector<std::string> handles = options_.journal->Handles();
     recorded_.insert(handles.begin(), handles.end());
@@ -132,6 +133,7 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::NewSession(const std::str
   session_options.layout_costs = options_.layout_costs.get();
   session_options.step_sequences = options_.step_sequences;
   session_options.poller = options_.poller;
+  session_options.tracer = &tracer_;
   session_options.timers = &timers_;
   session_options.journal = options_.journal;
   session_options.config = options_.default_config;

@@ -71,6 +71,9 @@ class Master : public MasterInterface {
   // Ends the session's partial runs that no call is waiting for: their client is gone, but their graphs may still run.
   void EndPartialRuns(const std::string& session_handle);
 
+  // Records steps of this master's sessions.
+  StepTracer* tracer() { return &tracer_; }
+
  private:
   // Adopts a session of an earlier master.
   absl::StatusOr<std::shared_ptr<MasterSession>> Find(const CallOptions& call, const std::string& handle);
@@ -84,6 +87,7 @@ class Master : public MasterInterface {
 
   const Options options_;
   TimerQueue timers_;
+  StepTracer tracer_;
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<MasterSession>> sessions_ GUARDED_BY(mu_);
   // Sessions of earlier masters that were not adopted yet, and those of them that a call is adopting.

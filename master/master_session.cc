@@ -96,7 +96,7 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
-                                                             std::shared_ptr<ClientGraph> graph) {
+                                                             std::shared_ptr<ClientGraph> graph, StepTracer* tracer) {
   if (options.output_partition_graphs() && options_.config.experimental().disable_output_partition_graphs()) {
     return errors::InvalidArgument("RunOptions.output_partition_graphs is not for a session with ",
                                    "ConfigProto.experimental.disable_output_partition_graphs");
@@ -117,6 +117,10 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
                              .ended = ended_steps_,
                              .used = used_tasks_,
                              .poller = options_.poller};
+  if (tracer != nullptr && tracer->is_on()) {
+    step_options.recording = tracer->Begin(step_id, options_.handle, step_options.exec_opts.record_timeline());
+    if (step_options.recording != nullptr) step_options.exec_opts.set_record_timeline(true);
+  }
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
   {
     MutexLock lock(steps_mu_);
@@ -130,6 +134,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
 }
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
+  if (step.recording() != nullptr) options_.tracer->End(*step.recording(), status);
   NoteTaskLoss(status);
   if (!step.is_settled()) {
     std::vector<std::string> tasks;
@@ -146,7 +151,7 @@ void MasterSession::Ended(const Step& step, const absl::Status& status) {
 
 absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                                       std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds) {
-  ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, std::move(graph)));
+  ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, std::move(graph), options_.tracer));
   auto result = step->Run(std::move(feeds), call.cancellation);
   Ended(*step, result.status());
   return result;
@@ -181,7 +186,7 @@ absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tenso
                       .is_partial = true};
   ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, {}, signature));
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
-                   NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph)));
+                   NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph), /*tracer=*/nullptr));
   const std::string handle = absl::StrCat("partial_run;", step->step_id());
   absl::Status open;
   {

@@ -18,6 +18,7 @@
 #include "master/client_partial_run.h"
 #include "master/session_tasks.h"
 #include "master/step.h"
+#include "master/step_tracer.h"
 #include "master/used_tasks.h"
 
 namespace weir {
@@ -42,6 +43,7 @@ class MasterSession {
     std::shared_ptr<WorkerPool> cluster_workers;  // what tasks.workers points to, if the session has its own cluster
     StepSequences* step_sequences = nullptr;      // null: no other master takes part in this session's collectives
     BusyPoller* poller = nullptr;                 // Step::Options
+    StepTracer* tracer = nullptr;                 // records steps; outlives the session; null: none are traced
     // Records extensions and callables of a session that it knows; outlives the session; may be null.
     SessionJournal* journal = nullptr;
   };
@@ -107,8 +109,9 @@ class MasterSession {
   absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const CallOptions& call,
                                                                 const tensorflow::RunOptions& run_options,
                                                                 const Signature& signature, int64_t* epoch);
+  // `tracer` (may be null) records the step.
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
-                                                std::shared_ptr<ClientGraph> graph);
+                                                std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
                                     const ClientGraph& graph);
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,

@@ -145,11 +145,23 @@ void Step::Start(const ClientGraph::Part& part, RunGraphArgs args, std::vector<i
   shared->caller_waits = part.is_local && !shared->is_partial && !may_outlast;  // it comes last
   const CallOptions call{.deadline = CallDeadlineFor(options_.deadline, MonotonicNow()),
                          .cancellation = &cancellation_};
-  auto done = [this, &part, positions = std::move(fetch_positions), fetches, metadata](auto result) {
+  const absl::Time start = options_.recording != nullptr ? MonotonicNow() : absl::InfinitePast();
+  auto done = [this, &part, start, positions = std::move(fetch_positions), fetches, metadata](auto result) {
+    if (options_.recording != nullptr) Record(part, start, result);
     Finish(part, std::move(result), positions, fetches, metadata);
   };
   if (may_outlast) return RunGraphInTime(*part.worker, options_.timers, call, std::move(shared), std::move(done));
   part.worker->RunGraphAsync(call, std::move(shared), std::move(done));
+}
+
+void Step::Record(const ClientGraph::Part& part, absl::Time start, absl::StatusOr<RunGraphResult>& result) {
+  tensorflow::StepStats stats;
+  if (result.ok() && options_.recording->for_client()) {
+    stats = result->step_stats;
+  } else if (result.ok()) {
+    stats.Swap(&result->step_stats);
+  }
+  options_.recording->PartEnded(part.task, start, result.status(), std::move(stats));
 }
 
 bool Step::GaveUpInTime(const absl::Status& status) const {

@@ -14,6 +14,7 @@
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/ended_steps.h"
+#include "master/step_tracer.h"
 #include "master/used_tasks.h"
 
 namespace weir {
@@ -29,9 +30,10 @@ class Step {
     absl::Time deadline = absl::InfiniteFuture();
     tensorflow::ExecutorOpts exec_opts;
     TimerQueue* timers = nullptr;
-    std::shared_ptr<EndedSteps> ended;      // null: tasks are notified at once
-    std::shared_ptr<const UsedTasks> used;  // of the session; null: none
-    BusyPoller* poller = nullptr;           // polled by the thread that waits for the step; may be null
+    std::shared_ptr<EndedSteps> ended;         // null: tasks are notified at once
+    std::shared_ptr<const UsedTasks> used;     // of the session; null: none
+    BusyPoller* poller = nullptr;              // polled by the thread that waits for the step; may be null
+    std::shared_ptr<StepRecording> recording;  // gets the parts' times and statistics; null: the step is not traced
   };
 
   Step(Options options, std::shared_ptr<const ClientGraph> graph);
@@ -58,6 +60,7 @@ class Step {
   const std::string& session_handle() const { return options_.session_handle; }
   int64_t step_id() const { return options_.step_id; }
   absl::Time start() const { return start_; }
+  StepRecording* recording() const { return options_.recording.get(); }  // null: the step is not traced
 
  private:
   class CallerLink;
@@ -65,6 +68,7 @@ class Step {
              std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
   void Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> result,
               const std::vector<int>& fetch_positions, std::vector<Tensor>* fetches, tensorflow::RunMetadata* metadata);
+  void Record(const ClientGraph::Part& part, absl::Time start, absl::StatusOr<RunGraphResult>& result);
   // True if the part gave up because of the step's deadline. Its peers are about to do the same, and to say why.
   bool GaveUpInTime(const absl::Status& status) const;
   void TimeOut();

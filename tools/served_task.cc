@@ -27,6 +27,7 @@
 #include "master/journal/journal_file.h"
 #include "master/journal/session_journal.h"
 #include "tensorflow/core/protobuf/config.pb.h"
+#include "tools/trace_service.h"
 
 namespace weir {
 namespace {
@@ -184,6 +185,8 @@ absl::Status ServedTask::Serve(const std::string& address) {
     for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
   }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
+  trace_service_ = std::make_unique<TraceService>(task_, options_.cluster, runtime_->master()->tracer());
+  for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
   server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
   server.methods.push_back(HealthCheckMethod(server.methods));

@@ -22,6 +22,7 @@ class SharedMemorySender;
 class StreamLinks;
 class TaskBusyPoller;
 class TaskRuntime;
+class TraceService;
 class TransportService;
 class Worker;
 
@@ -67,6 +68,7 @@ class ServedTask {
   std::unique_ptr<TransportService> transport_service_;
   std::unique_ptr<ClientLeases> leases_;
   std::unique_ptr<GrpcMasterService> master_service_;
+  std::unique_ptr<TraceService> trace_service_;
   std::unique_ptr<GrpcServer> server_;
   std::string address_;
   Mutex worker_mu_;
