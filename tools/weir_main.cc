@@ -26,7 +26,8 @@ CommandDocs ProgramDocs() {
               "weir server runs one task of a cluster, weir launch a whole one on this machine. The other "
               "commands look at clusters, checkpoints, graphs and ops.",
           .examples = {{"weir launch -n 4 --ps 2 -- my_program", "A cluster of six tasks on this machine"},
-                       {"weir status grpc://127.0.0.1:2222", "The devices of a cluster"}},
+                       {"weir status grpc://127.0.0.1:2222", "The devices of a cluster"},
+                       {"weir trace grpc://127.0.0.1:2222 --steps 20 -o trace.json", "What its next 20 steps do"}},
           .exit_codes = {{"0", "Success."},
                          {"1", "The command failed; the reason is on standard error."},
                          {"2", "Wrong usage: an unknown command or flag, or a wrong value."},
@@ -43,6 +44,7 @@ int Main(int argc, char** argv) {
   AddServerCommand(line);
   AddLaunchCommand(line);
   AddStatusCommand(line);
+  AddTraceCommand(line);
   AddProbeCommand(line);
   AddResolveCommand(line);
   AddCheckpointCommand(line);

@@ -66,6 +66,9 @@ TEST(CommandLineProcessTest, ErrorsSayWhatToDo) {
   output = RunWeir("status --resorces grpc://127.0.0.1:1");
   EXPECT_EQ(output.code, 2);
   EXPECT_THAT(output.text, HasSubstr("Did you mean '--resources'?"));
+  output = RunWeir("trace 127.0.0.1:1");
+  EXPECT_EQ(output.code, 2);
+  EXPECT_THAT(output.text, HasSubstr("expected grpc://HOST:PORT"));
   output = RunWeir("server --log-level loud");
   EXPECT_EQ(output.code, 2);
   EXPECT_THAT(output.text, HasSubstr("'loud' is none of debug, info, warning, error"));
@@ -81,7 +84,7 @@ TEST(CommandLineProcessTest, VersionIsACommandAndAFlag) {
 
 TEST(CommandLineProcessTest, EachCommandHasHelpWithAnExampleAndExitCodes) {
   const std::vector<std::string> commands = AllCommands();
-  EXPECT_GE(commands.size(), 17);
+  EXPECT_GE(commands.size(), 18);
   for (const std::string& command : commands) {
     const WeirOutput help = RunWeir(command + " --help");
     EXPECT_EQ(help.code, 0) << command;

@@ -1,0 +1,90 @@
+#include "tools/trace_command.h"
+
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/files/file_system.h"
+#include "core/op/op_registry.h"
+#include "core/random_bits.h"
+#include "distribute/cluster/address.h"
+#include "distribute/transport/grpc_channel.h"
+#include "distribute/transport/wire_format.h"
+#include "kernels/library.h"
+#include "tensorflow/core/framework/op_def.pb.h"
+#include "tools/trace/chrome_trace.h"
+#include "tools/trace/timeline.h"
+#include "tools/trace/trace_collector.h"
+
+namespace weir {
+namespace {
+
+class RemoteTraceSource : public TraceSource {
+ public:
+  explicit RemoteTraceSource(const Address& address) : channel_({.address = address.ToString()}, nullptr) {}
+
+  absl::StatusOr<ListTasksResponse> ListTasks(absl::Time deadline) override {
+    ListTasksResponse response;
+    RETURN_IF_ERROR(Call("/weir.TraceService/ListTasks", ListTasksRequest(), deadline, &response));
+    return response;
+  }
+  absl::StatusOr<TraceStepsResponse> TraceSteps(const TraceStepsRequest& request, absl::Time deadline) override {
+    TraceStepsResponse response;
+    RETURN_IF_ERROR(Call("/weir.TraceService/TraceSteps", request, deadline, &response));
+    return response;
+  }
+
+ private:
+  absl::Status Call(const char* method, const google::protobuf::MessageLite& request, absl::Time deadline,
+                    google::protobuf::MessageLite* response) {
+    ASSIGN_OR_RETURN(const grpc::ByteBuffer message, MessageToBuffer(request));
+    ASSIGN_OR_RETURN(const grpc::ByteBuffer answer, channel_.Call(method, {.deadline = deadline}, message));
+    return MessageFromBuffer(answer, response);
+  }
+
+  GrpcChannel channel_;
+};
+
+// By the traits of the op's registration. Ops of other runtimes compute.
+Activity ActivityOf(const OpRegistry& ops, absl::string_view op) {
+  if (absl::StartsWith(op, "IteratorGetNext") || absl::StartsWith(op, "MultiDeviceIteratorGetNext")) {
+    return Activity::kInput;
+  }
+  const OpRegistration* const registration = ops.Find(op);
+  if (registration == nullptr) return Activity::kCompute;
+  if (registration->has_functions) return Activity::kCall;
+  if (!registration->may_block) return Activity::kCompute;
+  return registration->op_def->is_distributed_communication() ? Activity::kCollective : Activity::kWait;
+}
+
+// Before the trace: a file that cannot be written should not cost the user a minute.
+absl::Status CheckWritable(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, files.NewAppendableFile(path));
+  return file->Close();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out) {
+  absl::string_view text = command.target;
+  if (!absl::ConsumePrefix(&text, "grpc://")) {
+    return errors::InvalidArgument("'", command.target, "' is not a target: expected grpc://HOST:PORT of any task");
+  }
+  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  RETURN_IF_ERROR(CheckWritable(*files, command.output));
+  OpRegistry ops;
+  RETURN_IF_ERROR(RegisterAllOps(ops));
+  RemoteTraceSource source(address);
+  ASSIGN_OR_RETURN(const CollectedTrace trace,
+                   CollectTrace(source, {.steps = command.steps, .timeout = command.timeout, .tracer = RandomBits()}));
+  const Timeline timeline = BuildTimeline(trace, [&ops](absl::string_view op) { return ActivityOf(ops, op); });
+  RETURN_IF_ERROR(WriteStringToFile(files.get(), command.output, ChromeTrace(trace, timeline)));
+  out << command.output << ": " << trace.steps.size() << " steps and " << timeline.slices.size() << " nodes of "
+      << trace.tasks.size() << " tasks. Open it in https://ui.perfetto.dev or chrome://tracing.\n";
+  for (const std::string& note : trace.notes) out << "Note: " << note << "\n";
+  return trace.is_complete();
+}
+
+}  // namespace weir
