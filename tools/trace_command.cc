@@ -14,6 +14,7 @@
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tools/trace/chrome_trace.h"
+#include "tools/trace/step_hints.h"
 #include "tools/trace/timeline.h"
 #include "tools/trace/trace_collector.h"
 
@@ -84,6 +85,7 @@ absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out) {
   out << command.output << ": " << trace.steps.size() << " steps and " << timeline.slices.size() << " nodes of "
       << trace.tasks.size() << " tasks. Open it in https://ui.perfetto.dev or chrome://tracing.\n";
   for (const std::string& note : trace.notes) out << "Note: " << note << "\n";
+  for (const StepHint& hint : HintsFor(timeline)) out << "Hint: " << hint.text << "\n";
   return trace.is_complete();
 }
 

@@ -16,7 +16,7 @@ struct TraceCommand {
   absl::Duration timeout = absl::Minutes(1);
 };
 
-// Prints what was traced and what is missing to `out`. False if there are fewer steps than wanted: the file has
+// Prints what was traced, what is missing and hints to `out`. False if there are fewer steps than wanted: the file has
 // what there is. InvalidArgument for a target in another form.
 absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out);
 

@@ -89,6 +89,8 @@ TEST_F(TraceProcessTest, TracesTheStepsOfAllTasks) {
   }
   EXPECT_EQ(products, 3);
   EXPECT_EQ(on_worker, 3);
+  // The worker does nothing but wait.
+  EXPECT_THAT(output.text, HasSubstr(absl::StrCat("Hint: Waiting for parameter server ", kPs)));
 }
 
 TEST_F(TraceProcessTest, WithoutStepsItWritesWhatThereIsAtTheTimeout) {
