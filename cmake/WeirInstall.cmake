@@ -7,7 +7,7 @@ option(WEIR_STATIC_LIBRARY "Build and install libweir.a too" OFF)
 # In the order of the layers.
 set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
     weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_trials weir_strategy
-    weir_server)
+    weir_server weir_launch weir_trace weir_cli weir_commands)
 if(WEIR_ENABLE_CUDA)
   list(APPEND WEIR_PARTS weir_cuda)
 endif()
@@ -48,7 +48,28 @@ if(WEIR_STATIC_LIBRARY)
   install(FILES $<TARGET_FILE:weir_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endif()
 
-install(TARGETS weir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+# The installed program uses the library, which its plug-ins use too.
+add_executable(weir_installed ${PROJECT_SOURCE_DIR}/tools/weir_main.cc)
+target_include_directories(weir_installed PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(weir_installed PRIVATE weir_shared)
+set_target_properties(weir_installed PROPERTIES OUTPUT_NAME weir RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed
+  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS weir_installed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+set(pages ${CMAKE_BINARY_DIR}/compressed_man)
+add_custom_command(OUTPUT ${pages}/stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_BINARY_DIR}/man ${pages}
+  COMMAND gzip -9nr ${pages}
+  COMMAND ${CMAKE_COMMAND} -E touch ${pages}/stamp
+  DEPENDS ${CMAKE_BINARY_DIR}/weir_documentation.stamp VERBATIM)
+add_custom_target(weir_compressed_man ALL DEPENDS ${pages}/stamp)
+install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime FILES_MATCHING PATTERN "*.gz")
+install(FILES ${CMAKE_BINARY_DIR}/completion/weir.bash RENAME weir COMPONENT runtime
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${CMAKE_BINARY_DIR}/completion/_weir COMPONENT runtime
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${CMAKE_BINARY_DIR}/completion/weir.fish COMPONENT runtime
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(TARGETS weir_shared EXPORT WeirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
   NAMELINK_COMPONENT development)
 install(DIRECTORY ${WEIR_PUBLIC_HEADERS}/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -73,6 +74,9 @@ class Programs(unittest.TestCase):
 
     def test_the_program_runs(self):
         self.assertEqual(self.succeeds(run(self.prefix / "bin/weir", "--version")), f"weir {self.arguments.version}\n")
+        for file in ("man/man1/weir.1.gz", "man/man1/weir-server.1.gz", "bash-completion/completions/weir",
+                     "zsh/vendor-completions/_weir", "fish/vendor_completions.d/weir.fish"):
+            self.assertTrue((self.prefix / "share" / file).is_file(), file)
 
     def test_a_plugin(self):
         source = self.consumer.parent / "plugin"
@@ -82,6 +86,20 @@ class Programs(unittest.TestCase):
         program, plugin = source / "build/cube_main", source / "build/cube.so"
         expected = "float[3] [2 16 54]\nfloat[3] [6 24 54]\n"
         self.assertEqual(self.succeeds(run(program, plugin)), expected)
+        ready = source / "ready"
+        server = subprocess.Popen([self.prefix / "bin/weir", "server", "--job", "worker", "--cluster",
+                                   '{"worker": ["127.0.0.1:2222"]}', "--port", "0", "--ready-file", ready, "--plugin", plugin,
+                                   "--plugin-dir", plugin.parent])
+        try:
+            deadline = time.monotonic() + 60
+            while not ready.exists():
+                self.assertIsNone(server.poll())
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            self.assertEqual(self.succeeds(run(program, plugin, f"grpc://{ready.read_text().strip()}")), expected)
+        finally:
+            server.terminate()
+            self.assertEqual(server.wait(timeout=60), 0)
 
     def refused(self, name: str, request: str) -> str:
         source = self.consumer.parent / name
