@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -87,7 +88,7 @@ class TimelineBuilder {
       slice.op = std::string(label.op);
       if (parts.is_stream) {
         slice.activity = Activity::kDevice;
-        slice.is_copy = absl::StrContainsIgnoreCase(slice.label, "memcpy");
+        slice.is_copy = absl::StrContains(absl::AsciiStrToLower(slice.label), "memcpy");
       } else if (IsSendOp(slice.op) || IsReceiveOp(slice.op)) {
         AddTransfer(device.device(), label, &slice);
       } else {
