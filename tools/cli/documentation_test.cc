@@ -82,7 +82,7 @@ class BashCompletionTest : public testing::Test {
     int code = -1;
     // As bash calls it, with the words of the line.
     std::string offered = OutputOf(
-        absl::StrCat("cd ", directory_.path(), " && bash --norc --noprofile -ec \"source script; COMP_WORDS=(tool ",
+        absl::StrCat("cd ", directory_.path(), " && bash --norc --noprofile -c \"source ./script; COMP_WORDS=(tool ",
                      absl::StrJoin(quoted, " "), "); COMP_CWORD=", words.size(),
                      "; _weir tool; printf '%s ' \\\"\\${COMPREPLY[@]}\\\"\" 2>&1"),
         &code);
