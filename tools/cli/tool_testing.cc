@@ -16,7 +16,7 @@ TestTool::TestTool()
       ->group("Output");
   serve->add_option("-d,--directory", directory, "Where to serve")->type_name("DIR");
   serve->add_option("--number", number, "How often")->type_name("N");
-  serve->add_flag("--loud", "Say it loud")->group("Output");
+  serve->add_flag("--loud", loud, "Say it loud")->group("Output");
   line_.Runs(serve, [this] {
     ran = "serve";
     return 0;

@@ -23,6 +23,7 @@ class TestTool {
 
   std::string level = "info", directory, file;
   int number = 0;
+  bool loud = false;
   std::vector<std::string> names;
   std::string ran;  // the command that ran last
 
