@@ -99,7 +99,7 @@ class TimelineBuilder {
   }
 
   void SetTimes(const tensorflow::NodeExecStats& node, NodeSlice* slice) const {
-    const bool has_nanos = node.all_start_nanos() != 0;
+    const bool has_nanos = node.all_start_nanos() != 0 || node.all_end_rel_nanos() != 0;
     const auto micros = [](int64_t value) {
       return std::clamp(value, -kMostSpanNanos / 1000, kMostSpanNanos / 1000) * 1000;
     };
