@@ -2,8 +2,6 @@
 # are built with. scripts/package makes Debian packages of them.
 include(CMakePackageConfigHelpers)
 
-option(WEIR_STATIC_LIBRARY "Build and install libweir.a too" OFF)
-
 # In the order of the layers.
 set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
     weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_trials weir_strategy
@@ -41,12 +39,10 @@ if(SQLite3_FOUND)
   list(APPEND WEIR_STATIC_LINKS sqlite3)
 endif()
 set(WEIR_HAS_GPU ${WEIR_ENABLE_CUDA})
-if(WEIR_STATIC_LIBRARY)
-  # One archive of all parts.
-  add_library(weir_static STATIC ${objects})
-  set_target_properties(weir_static PROPERTIES OUTPUT_NAME weir LINKER_LANGUAGE CXX)
-  install(FILES $<TARGET_FILE:weir_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-endif()
+# One archive of all parts, installed if it was built.
+add_library(weir_static STATIC EXCLUDE_FROM_ALL ${objects})
+set_target_properties(weir_static PROPERTIES OUTPUT_NAME weir LINKER_LANGUAGE CXX)
+install(FILES $<TARGET_FILE:weir_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development OPTIONAL)
 
 # The installed program uses the library, which its plug-ins use too.
 add_executable(weir_installed ${PROJECT_SOURCE_DIR}/tools/weir_main.cc)
@@ -55,6 +51,10 @@ target_link_libraries(weir_installed PRIVATE weir_shared)
 set_target_properties(weir_installed PROPERTIES OUTPUT_NAME weir RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS weir_installed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+# The loader finds the library of a package by itself.
+install(CODE "if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+  file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}/usr/${CMAKE_INSTALL_BINDIR}/weir\")
+endif()" COMPONENT runtime)
 set(pages ${CMAKE_BINARY_DIR}/compressed_man)
 add_custom_command(OUTPUT ${pages}/stamp
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}

@@ -3,7 +3,9 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
-set(CPACK_PACKAGE_CONTACT "The Weir authors <weir@localhost>")
+set(WEIR_MAINTAINER "Local build <weir@localhost>" CACHE STRING "Maintainer of the packages: name and address")
+set(CPACK_PACKAGE_CONTACT ${WEIR_MAINTAINER})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "TensorFlow-style dataflow graphs on clusters")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -25,15 +27,18 @@ if(WEIR_ENABLE_CUDA)
 endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "TensorFlow-style dataflow graphs on clusters
- The program weir, which runs and inspects the tasks of a cluster, and the
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/triggers)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
+    "The program weir, which runs and inspects the tasks of a cluster, and the
  shared library that C++ programs and such tasks use.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweir-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "weir (= ${PROJECT_VERSION}-1), libabsl-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "headers of Weir, for C++ programs that build and train models
- CMake programs use find_package(Weir), others pkg-config.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+    "Headers for C++ programs that build and train models. CMake programs use
+ find_package(Weir), others pkg-config.")
 
 # Debian asks for a changelog and a copyright file in each package.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)

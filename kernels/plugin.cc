@@ -1,5 +1,6 @@
 #include "kernels/plugin.h"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -78,7 +79,13 @@ absl::Status CheckAbi(const std::string& path) {
 
 }  // namespace
 
-std::string DefaultPluginFolder() { return WEIR_PLUGIN_FOLDER; }
+std::string DefaultPluginFolder() {
+  Dl_info self{};
+  std::error_code error;
+  if (dladdr(reinterpret_cast<const void*>(&DefaultPluginFolder), &self) == 0) return "";
+  const fs::path folder = fs::canonical(self.dli_fname, error).parent_path();
+  return (folder.filename() == "bin" ? folder.parent_path() / "lib" / "weir" : folder / "weir").string();
+}
 
 absl::Status LoadPlugin(const std::string& path, const PluginOptions& options) {
   ASSIGN_OR_RETURN(const std::string file, Admit(path, options.folders));

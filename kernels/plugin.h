@@ -39,7 +39,7 @@ struct PluginOptions {
   std::vector<std::string> folders;
 };
 
-// Where packages install plug-ins: "/usr/lib/x86_64-linux-gnu/weir", say.
+// Where plug-ins are installed: the folder weir beside libweir.so, such as "/usr/lib/weir".
 std::string DefaultPluginFolder();
 
 // Loads a plug-in into this process: its ops are there in every Scope, local session and server made afterwards. It
