@@ -60,7 +60,7 @@ class StepLinkTest : public testing::TestWithParam<Way> {
   }
 
   absl::StatusOr<RunStepResult> RunStep(const std::string& fetch, const Tensor& x = AsScalar<float>(1),
-                                        const RunOptions& options = {}) {
+                                        const tensorflow::RunOptions& options = {}) {
     RunStepArgs args;
     args.session_handle = session_;
     if (fetch == "z:0") args.feeds = {{"x:0", x}};

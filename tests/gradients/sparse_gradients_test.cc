@@ -1,4 +1,5 @@
 // Gradients of gathered rows are sparse: values by index, as long as nothing needs them dense.
+#include "core/op/attr_value.h"
 #include "core/testing.h"
 #include "graph/gradients/gradient_builder.h"
 #include "tests/gradients/graph_function.h"

@@ -9,6 +9,7 @@
 #include "client/saver.h"
 #include "client/strategy/tensor_parallel.h"
 #include "client/strategy/zero.h"
+#include "core/op/attr_value.h"
 #include "gmock/gmock.h"
 #include "graph/graph.h"
 #include "gtest/gtest.h"

@@ -10,6 +10,7 @@
 #include "client/strategy/parameter_server_strategy.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "graph/graph.h"
 #include "tests/strategy/training_run.h"
 
 namespace weir {
