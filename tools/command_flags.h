@@ -15,6 +15,7 @@ void AddTraceCommand(CommandLine& line);
 void AddProbeCommand(CommandLine& line);
 void AddResolveCommand(CommandLine& line);
 void AddCheckpointCommand(CommandLine& line);
+void AddModelCommand(CommandLine& line);
 void AddGraphCommand(CommandLine& line);
 void AddOpsCommand(CommandLine& line);
 // help, version, completion, and the command with which the build writes man pages and completions.

@@ -58,4 +58,22 @@ absl::StatusOr<int> CompareCheckpoints(const std::string& first, const std::stri
 absl::Status ExportCheckpoint(const std::string& path, const std::string& destination,
                               const std::vector<std::string>& names, std::ostream& out);
 
+// The commands of weir model take a PATH: the folder of a SavedModel, or the file of a frozen GraphDef.
+// weir model show PATH: tags, signatures, variables, assets, and ops that this build lacks, of each graph.
+absl::Status ShowModel(const std::string& path, std::ostream& out);
+
+struct ModelCommand {
+  std::string path;
+  std::string signature = "serving_default";
+  std::vector<std::string> tags = {"serve"};
+  std::string target;                // "grpc://host:port"; "": this process
+  std::vector<std::string> inputs;   // "x=FILE.npy" or "x=[[1, 2]]"
+  std::vector<std::string> outputs;  // "y=FILE.npy" or "y"
+  std::string init_op;               // of a frozen graph
+};
+// weir model run PATH: runs a signature once and prints its results as JSON, without those that go to files.
+absl::Status RunModel(const ModelCommand& command, std::ostream& out);
+// weir model freeze PATH -o FILE: writes a frozen GraphDef of the signature, and prints its inputs and outputs.
+absl::Status FreezeModelTo(const ModelCommand& command, const std::string& file, std::ostream& out);
+
 }  // namespace weir

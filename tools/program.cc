@@ -25,7 +25,7 @@ void OccupyStandardFiles() {
 CommandDocs ProgramDocs() {
   return {.description =
               "weir server runs one task of a cluster, weir launch a whole one on this machine. The other "
-              "commands look at clusters, checkpoints, graphs and ops.",
+              "commands look at clusters, checkpoints, models, graphs and ops.",
           .examples = {{"weir launch -n 4 --ps 2 -- my_program", "A cluster of six tasks on this machine"},
                        {"weir status grpc://127.0.0.1:2222", "The devices of a cluster"},
                        {"weir trace grpc://127.0.0.1:2222 --steps 20 -o trace.json", "What its next 20 steps do"}},
@@ -51,6 +51,7 @@ int RunProgram(int argc, char** argv) {
   AddProbeCommand(line);
   AddResolveCommand(line);
   AddCheckpointCommand(line);
+  AddModelCommand(line);
   AddGraphCommand(line);
   AddOpsCommand(line);
   AddDocumentationCommands(line);

@@ -1,5 +1,4 @@
-// Reads and writes clusters as JSON. For the sources of this folder only, because the JSON header is expensive to
-// compile.
+// Reads and writes JSON, and clusters as JSON. For few sources, because the JSON header is expensive to compile.
 #pragma once
 
 #include <nlohmann/json.hpp>
