@@ -10,9 +10,10 @@ namespace {
 std::string Prepare(Runner& runner, const std::string& graph, const std::string& target) {
   std::string graph_def, text, error;
   StepSpec spec;
-  if (!ReadFile(graph + ".pb", &graph_def)) return "cannot read " + graph + ".pb";
   if (!ReadFile(graph + ".spec", &text)) return "cannot read " + graph + ".spec";
   if (!StepSpec::FromText(text, &spec, &error)) return error;
+  if (spec.saved_model) return runner.OpenModel(graph, spec);
+  if (!ReadFile(graph + ".pb", &graph_def)) return "cannot read " + graph + ".pb";
   if (error = runner.Open(target, graph_def, spec); !error.empty()) return error;
   for (const std::string& node : spec.init) {
     if (error = runner.RunTarget(node); !error.empty()) return error;

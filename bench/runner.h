@@ -14,6 +14,8 @@ class Runner {
   virtual ~Runner() = default;
   // Opens a session on `target` ("": this process) with the serialised GraphDef.
   virtual std::string Open(const std::string& target, const std::string& graph_def, const StepSpec& spec) = 0;
+  // Loads the SavedModel in `folder` into this process.
+  virtual std::string OpenModel(const std::string& folder, const StepSpec& spec) = 0;
   virtual std::string RunTarget(const std::string& node) = 0;
   // Builds the step's feeds, then runs it `count` times.
   virtual std::string RunSteps(int count) = 0;
@@ -23,8 +25,8 @@ class Runner {
 // seconds. Returns at the end of input, or with an error of `run_steps`.
 std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps);
 
-// Usage: PROGRAM GRAPH [TARGET]. Reads GRAPH.pb and GRAPH.spec, opens the session, initialises, and calls
-// AnswerOnDemand. Returns the exit status; errors go to standard error.
+// Usage: PROGRAM GRAPH [TARGET]. Reads GRAPH.spec, and GRAPH.pb or the SavedModel in GRAPH, opens the session,
+// initialises, and calls AnswerOnDemand. Returns the exit status; errors go to standard error.
 int RunnerMain(int argc, char** argv, Runner& runner);
 
 }  // namespace weir::bench

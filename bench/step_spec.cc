@@ -59,6 +59,7 @@ std::string StepSpec::ToText() const {
   if (!optimize) out << "optimize off\n";
   if (!commit) out << "commit off\n";
   if (cpu_devices != 1) out << "cpu_devices " << cpu_devices << '\n';
+  if (saved_model) out << "saved_model yes\n";
   return out.str();
 }
 
@@ -82,6 +83,8 @@ bool StepSpec::FromText(const std::string& text, StepSpec* spec, std::string* er
       spec->commit = false;
     } else if (kind == "cpu_devices") {
       spec->cpu_devices = std::stoi(node);
+    } else if (kind == "saved_model") {
+      spec->saved_model = true;
     } else {
       *error = "not a line of a step specification: " + line;
       return false;

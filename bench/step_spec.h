@@ -25,9 +25,11 @@ struct StepSpec {
   bool optimize = true;           // false: disable graph optimizers, which would remove the graph
   bool commit = true;             // false: updates on several tasks take effect as they run (Weir only)
   int cpu_devices = 1;            // of an in-process session
+  // The graph is a SavedModel, the folder GRAPH; the feeds and fetches are those of its signature "serving_default".
+  bool saved_model = false;
 
   // Written and read as lines: "feed NODE TYPE DIMS", "fetch NODE", "target NODE", "init NODE", "optimize off",
-  // "commit off", "cpu_devices COUNT".
+  // "commit off", "cpu_devices COUNT", "saved_model yes".
   std::string ToText() const;
   // False, with `error` set, for any other line.
   static bool FromText(const std::string& text, StepSpec* spec, std::string* error);

@@ -1,6 +1,7 @@
 // Weir's side: runs steps through the client's Session, in this process or on a cluster.
 #include "absl/algorithm/container.h"
 #include "bench/runner.h"
+#include "client/models/saved_model_loader.h"
 #include "client/scope.h"
 #include "client/session.h"
 #include "graph/graph.h"
@@ -17,12 +18,16 @@ class WeirRunner : public Runner {
   std::string Open(const std::string& target, const std::string& graph_def, const StepSpec& spec) override {
     return Message(TryOpen(target, graph_def, spec));
   }
+  std::string OpenModel(const std::string& folder, const StepSpec& spec) override {
+    return Message(TryOpenModel(folder, spec));
+  }
   std::string RunTarget(const std::string& node) override {
     return Message(session_->RunNamed({}, {}, {node}).status());
   }
   std::string RunSteps(int count) override {
     for (int i = 0; i < count; ++i) {
-      if (auto fetched = step_->Run(feeds_); !fetched.ok()) return Message(fetched.status());
+      auto fetched = signature_ != nullptr ? signature_->Run(feeds_) : step_->Run(feeds_);
+      if (!fetched.ok()) return Message(fetched.status());
     }
     return "";
   }
@@ -47,6 +52,17 @@ class WeirRunner : public Runner {
     ASSIGN_OR_RETURN(session_,
                      target.empty() ? Session::Local(scope, options) : Session::Connect(target, scope, options));
     return PrepareStep(*scope.graph(), spec);
+  }
+
+  absl::Status TryOpenModel(const std::string& folder, const StepSpec& spec) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<LoadedModel> model, LoadSavedModel(folder));
+    ASSIGN_OR_RETURN(signature_, model->Signature("serving_default"));
+    for (const SignatureTensor& input : signature_->info().inputs) {
+      const auto feed = absl::c_find_if(spec.feeds, [&](const auto& f) { return f.node + ":0" == input.tensor; });
+      if (feed == spec.feeds.end()) return errors::NotFound("no feed for ", input.tensor);
+      feeds_.push_back(MakeTensor(*feed));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status PrepareStep(const Graph& graph, const StepSpec& spec) {
@@ -86,6 +102,7 @@ class WeirRunner : public Runner {
   }
 
   std::unique_ptr<Session> session_;
+  std::shared_ptr<const PreparedSignature> signature_;
   std::unique_ptr<Session::Callable> step_;
   std::vector<Tensor> feeds_;
 };

@@ -1,4 +1,4 @@
-// Writes the benchmarks' graphs to a folder, as NAME.pb and NAME.spec.
+// Writes the benchmarks' graphs to a folder, as NAME.pb, or the folder NAME of a SavedModel, and NAME.spec.
 #pragma once
 
 #include <string>
@@ -26,5 +26,8 @@ absl::Status WriteStrategyGraphs(const std::string& folder);
 absl::Status WriteCheckpointGraphs(const std::string& folder);
 // input_records, input_images, input_csv: pipelines over files in FOLDER/input, one batch per step.
 absl::Status WriteInputGraphs(const std::string& folder);
+
+// model_linear, model_mlp, model_wide: SavedModels, with requests of one row.
+absl::Status WriteModels(const std::string& folder);
 
 }  // namespace weir::bench

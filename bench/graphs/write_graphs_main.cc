@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   for (auto* write :
        {weir::bench::WriteExecutorGraphs, weir::bench::WriteTrainingGraphs, weir::bench::WriteClusterGraphs,
         weir::bench::WriteCollectiveGraphs, weir::bench::WriteEmbeddingGraphs, weir::bench::WriteCheckpointGraphs,
-        weir::bench::WriteInputGraphs, weir::bench::WriteStrategyGraphs}) {
+        weir::bench::WriteInputGraphs, weir::bench::WriteStrategyGraphs, weir::bench::WriteModels}) {
     if (absl::Status status = write(folder); !status.ok()) {
       std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 1;

@@ -43,6 +43,14 @@ class TensorFlowRunner : public Runner {
     return PrepareStep(spec);
   }
 
+  std::string OpenModel(const std::string& folder, const StepSpec& spec) override {
+    TF_SessionOptions* options = TF_NewSessionOptions();
+    const char* const tags[] = {"serve"};
+    session_ = TF_LoadSessionFromSavedModel(options, nullptr, folder.c_str(), tags, 1, graph_, nullptr, status_);
+    TF_DeleteSessionOptions(options);
+    return Failed() ? Message() : PrepareStep(spec);
+  }
+
   std::string RunTarget(const std::string& node) override {
     TF_Operation* target = TF_GraphOperationByName(graph_, node.c_str());
     if (target == nullptr) return "no node " + node;
