@@ -133,6 +133,11 @@ absl::StatusOr<std::map<std::string, Tensor>> ReadVariables(const ModelParts& pa
   return by_name;
 }
 
+// The error, with the file's name unless it has it already.
+absl::Status NameFile(const absl::Status& status, const std::string& file) {
+  return absl::StrContains(status.message(), file) ? status : Annotate(status, file);
+}
+
 std::vector<std::string> NodesOf(const SignatureInfo& signature) {
   std::vector<std::string> nodes;
   for (const auto* tensors : {&signature.inputs, &signature.outputs}) {
@@ -146,15 +151,15 @@ std::vector<std::string> NodesOf(const SignatureInfo& signature) {
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadFrozenGraph(const std::string& file, const FrozenGraphOptions& graph,
                                                              const LoadOptions& options) {
   absl::StatusOr<ModelSource> source = ReadFrozenSource(file, graph);
-  if (!source.ok()) return Annotate(source.status(), file);
+  if (!source.ok()) return NameFile(source.status(), file);
   absl::StatusOr<std::unique_ptr<LoadedModel>> loaded = LoadedModel::Load(*std::move(source), options);
-  if (!loaded.ok()) return Annotate(loaded.status(), file);
+  if (!loaded.ok()) return NameFile(loaded.status(), file);
   return loaded;
 }
 
 absl::StatusOr<SignatureInfo> DescribeFrozenGraph(const std::string& file, const FrozenGraphOptions& graph) {
   absl::StatusOr<ModelSource> source = ReadFrozenSource(file, graph);
-  if (!source.ok()) return Annotate(source.status(), file);
+  if (!source.ok()) return NameFile(source.status(), file);
   return std::move(source->signatures[0]);
 }
 
