@@ -137,9 +137,11 @@ class Cluster:
         job, index = self._tasks[at]
         prefix = os.path.join(self._directory.name, "task%d_%s" % (at, attempt))
         ready = prefix + ".ready"
+        # It quiets TensorFlow in this process; what a failed test prints are the servers' logs.
+        environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
         with open(prefix + ".log", "wb") as log:
             return subprocess.Popen(
-                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment,
                 preexec_fn=lambda: _prepare(self._address_space)), ready
 
     def _serve(self, ready):
