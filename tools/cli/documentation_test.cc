@@ -84,7 +84,7 @@ class BashCompletionTest : public testing::Test {
     std::string offered = OutputOf(
         absl::StrCat("cd ", directory_.path(), " && bash --norc --noprofile -c \"source ./script; COMP_WORDS=(tool ",
                      absl::StrJoin(quoted, " "), "); COMP_CWORD=", words.size(),
-                     "; _weir tool; printf '%s ' \\\"\\${COMPREPLY[@]}\\\"\" 2>&1"),
+                     "; _tool tool; printf '%s ' \\\"\\${COMPREPLY[@]}\\\"\" 2>&1"),
         &code);
     EXPECT_EQ(code, 0) << offered;
     while (!offered.empty() && offered.back() == ' ') offered.pop_back();
