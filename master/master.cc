@@ -24,6 +24,15 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
 }
 
+// The result of `run`, which is counted.
+template <typename Run>
+absl::StatusOr<RunStepResult> CountStep(StepMetrics* metrics, Run&& run) {
+  const absl::Time start = metrics->Start();
+  absl::StatusOr<RunStepResult> result = run();
+  metrics->End(result.status().code(), start);
+  return result;
+}
+
 CallOptions WithDefaultDeadline(CallOptions options, absl::Duration timeout) {
   options.deadline = std::min(options.deadline, MonotonicNow() + timeout);
   return options;
@@ -66,6 +75,7 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::Find(const CallOptions& c
     if (may_try_again) return session;
     recorded_.erase(handle);
     if (session.ok()) {
+      metrics_->sessions_adopted.Add();
       sessions_.emplace(handle, *session);
       return session;
     }
@@ -108,14 +118,16 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::Adopt(const CallOptions& 
   return Annotate(SessionIsLost(handle), reason);
 }
 
-std::vector<std::shared_ptr<Step>> Master::RunningSteps(absl::Time before) const {
+std::vector<std::shared_ptr<MasterSession>> Master::OpenSessions() const {
   std::vector<std::shared_ptr<MasterSession>> sessions;
-  {
-    MutexLock lock(mu_);
-    for (const auto& [handle, session] : sessions_) sessions.push_back(session);
-  }
+  MutexLock lock(mu_);
+  for (const auto& [handle, session] : sessions_) sessions.push_back(session);
+  return sessions;
+}
+
+std::vector<std::shared_ptr<Step>> Master::RunningSteps(absl::Time before) const {
   std::vector<std::shared_ptr<Step>> steps;
-  for (const auto& session : sessions) {
+  for (const auto& session : OpenSessions()) {
     auto running = session->RunningSteps(before);
     steps.insert(steps.end(), running.begin(), running.end());
   }
@@ -126,6 +138,8 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::NewSession(const std::str
                                                                   const tensorflow::CreateSessionRequest& request) {
   MasterSession::Options session_options;
   session_options.handle = handle;
+  session_options.number = last_session_.fetch_add(1) + 1;
+  session_options.metrics = metrics_.get();
   session_options.ops = options_.ops;
   session_options.kernels = options_.kernels;
   session_options.fold_on = options_.fold_on;
@@ -168,6 +182,7 @@ absl::Status Master::CreateSession(const CallOptions& options, const tensorflow:
           << recorded.message() << ". The session works, but will not outlive this master";
     }
   }
+  metrics_->sessions_created.Add();
   MutexLock lock(mu_);
   sessions_.emplace(session->handle(), session);
   return absl::OkStatus();
@@ -200,8 +215,10 @@ absl::Status Master::PartialRunSetup(const CallOptions& options, const tensorflo
 }
 
 absl::StatusOr<RunStepResult> Master::RunStep(const CallOptions& options, const RunStepArgs& args) {
-  ASSIGN_OR_RETURN(auto session, Find(options, args.session_handle));
-  return session->Run(options, args);
+  return CountStep(&metrics_->steps, [&]() -> absl::StatusOr<RunStepResult> {
+    ASSIGN_OR_RETURN(auto session, Find(options, args.session_handle));
+    return session->Run(options, args);
+  });
 }
 
 absl::Status Master::CloseSession(const CallOptions& options, const tensorflow::CloseSessionRequest& request,
@@ -290,8 +307,10 @@ absl::Status Master::MakeCallable(const CallOptions& options, const tensorflow::
 }
 
 absl::StatusOr<RunStepResult> Master::RunCallable(const CallOptions& options, const RunCallableArgs& args) {
-  ASSIGN_OR_RETURN(auto session, Find(options, args.session_handle));
-  return session->RunCallable(options, args);
+  return CountStep(&metrics_->steps, [&]() -> absl::StatusOr<RunStepResult> {
+    ASSIGN_OR_RETURN(auto session, Find(options, args.session_handle));
+    return session->RunCallable(options, args);
+  });
 }
 
 absl::Status Master::ReleaseCallable(const CallOptions& options, const tensorflow::ReleaseCallableRequest& request,

@@ -1,9 +1,11 @@
 // The master of one task: the sessions of its clients.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -14,7 +16,9 @@
 #include "core/threads/timer_queue.h"
 #include "distribute/transport/master_interface.h"
 #include "master/health_monitor.h"
+#include "master/master_metrics.h"
 #include "master/master_session.h"
+#include "master/session_summary.h"
 
 namespace weir {
 
@@ -73,6 +77,15 @@ class Master : public MasterInterface {
 
   // Records steps of this master's sessions.
   StepTracer* tracer() { return &tracer_; }
+  // For whoever watches the task.
+  std::shared_ptr<const MasterMetrics> metrics() const { return metrics_; }
+  void MeasureStepTimes() { metrics_->steps.MeasureTimes(); }
+  std::vector<SessionSummary> Sessions() const;
+  // The steps that have been running for longest and for a moment at least, at most `most`. Their tasks have until
+  // `deadline` to say what they wait for.
+  std::vector<StepSummary> LongestSteps(size_t most, absl::Time deadline) const;
+  // A copy of the graph of the session with that number. NotFound if there is none.
+  absl::StatusOr<std::unique_ptr<Graph>> SessionGraph(int64_t session) const;
 
  private:
   // Adopts a session of an earlier master.
@@ -83,11 +96,14 @@ class Master : public MasterInterface {
   absl::StatusOr<std::shared_ptr<MasterSession>> NewSession(const std::string& handle,
                                                             const tensorflow::CreateSessionRequest& request);
   void DropUnclaimed();
+  std::vector<std::shared_ptr<MasterSession>> OpenSessions() const;
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
 
   const Options options_;
+  const std::shared_ptr<MasterMetrics> metrics_ = std::make_shared<MasterMetrics>();
   TimerQueue timers_;
   StepTracer tracer_;
+  std::atomic<int64_t> last_session_{0};  // numbers sessions
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<MasterSession>> sessions_ GUARDED_BY(mu_);
   // Sessions of earlier masters that were not adopted yet, and those of them that a call is adopting.

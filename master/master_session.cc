@@ -45,6 +45,7 @@ absl::Status SessionIsClosed() { return errors::FailedPrecondition("Session is c
 
 MasterSession::MasterSession(Options options)
     : options_(std::move(options)),
+      created_(MonotonicNow()),
       tasks_(options_.tasks),
       next_step_id_(FirstStepId()),
       next_callable_(options_.journal == nullptr ? 0 : options_.journal->epoch() << kCallablesOfAnEpochBits) {}
@@ -125,6 +126,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
   {
     MutexLock lock(steps_mu_);
     if (!closing_) {
+      ++steps_started_;
       steps_.emplace(step->step_id(), step);
       return step;
     }

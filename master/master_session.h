@@ -16,6 +16,8 @@
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/client_partial_run.h"
+#include "master/master_metrics.h"
+#include "master/session_summary.h"
 #include "master/session_tasks.h"
 #include "master/step.h"
 #include "master/step_tracer.h"
@@ -32,6 +34,8 @@ class MasterSession {
  public:
   struct Options {
     std::string handle;
+    int64_t number = 0;                // for people: the handle is a secret
+    MasterMetrics* metrics = nullptr;  // outlives the session; may be null
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
     Device* fold_on = nullptr;
@@ -77,6 +81,9 @@ class MasterSession {
   const SessionTasks& tasks() const { return tasks_; }
   // Steps that began before `before`.
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
+  int64_t number() const { return options_.number; }
+  SessionSummary Summary() const;
+  std::unique_ptr<Graph> CopyGraph() const;
 
  private:
   struct Callable {
@@ -109,6 +116,7 @@ class MasterSession {
   absl::StatusOr<std::shared_ptr<ClientGraph>> BuildClientGraph(const CallOptions& call,
                                                                 const tensorflow::RunOptions& run_options,
                                                                 const Signature& signature, int64_t* epoch);
+  void CountGraph(int64_t epoch) const;
   // `tracer` (may be null) records the step.
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
                                                 std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
@@ -125,6 +133,7 @@ class MasterSession {
   void Forget(const ClientGraph& graph);
 
   const Options options_;
+  const absl::Time created_;
   SessionTasks tasks_;
   const std::shared_ptr<EndedSteps> ended_steps_ = std::make_shared<EndedSteps>(options_.timers);
   const std::shared_ptr<UsedTasks> used_tasks_ = std::make_shared<UsedTasks>();
@@ -152,6 +161,7 @@ class MasterSession {
   mutable Mutex steps_mu_;
   std::condition_variable step_ended_;
   absl::flat_hash_map<int64_t, std::shared_ptr<Step>> steps_ GUARDED_BY(steps_mu_);
+  int64_t steps_started_ GUARDED_BY(steps_mu_) = 0;
   bool closing_ GUARDED_BY(steps_mu_) = false;  // rejects new steps
 };
 

@@ -115,7 +115,7 @@ absl::Status MasterSession::RefreshIfNeeded() {
   if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
   bool changed = false;
   const bool reopen = lost_by_worker_.exchange(false);
-  absl::Status status = tasks_.Refresh(&changed, reopen);
+  absl::Status status = tasks_.Refresh(&changed, reopen, options_.metrics);
   if (!status.ok()) {
     if (reopen) lost_by_worker_ = true;
     needs_refresh_ = true;
@@ -165,6 +165,12 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const
   return client_graphs_.try_emplace(signature, built).first->second;
 }
 
+void MasterSession::CountGraph(int64_t epoch) const {
+  if (options_.metrics == nullptr) return;
+  options_.metrics->graphs_built.Add();
+  if (epoch > 0) options_.metrics->graphs_rebuilt.Add();
+}
+
 // Without the lock, because it waits for tasks. If two steps build the same signature at once, both succeed and one
 // result is kept.
 absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(const CallOptions& call,
@@ -197,8 +203,11 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
       .commits = commits_ && !options_.tasks.cluster,
       .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
-  if (built.ok()) used_tasks_->Add(**built);
-  if (built.ok()) return built;
+  if (built.ok()) {
+    used_tasks_->Add(**built);
+    CountGraph(*epoch);
+    return built;
+  }
   NoteTaskLoss(built.status());
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());  // closed meanwhile: the session has left its tasks

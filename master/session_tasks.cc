@@ -156,7 +156,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
   }
 }
 
-absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
+absl::Status SessionTasks::Refresh(bool* changed, bool reopen, MasterMetrics* metrics) {
   std::vector<std::string> names;
   std::vector<uint64_t> incarnations;
   {
@@ -183,6 +183,7 @@ absl::Status SessionTasks::Refresh(bool* changed, bool reopen) {
   for (size_t i = 0; i < restarted.size(); ++i) {
     error.Update(opened[i]);
     if (!opened[i].ok()) continue;
+    if (metrics != nullptr) metrics->worker_sessions_reopened.Add();
     MutexLock lock(mu_);
     tasks_[restarted[i]] = *std::move(found[i]);
     if (is_new[i]) Settle(restarted[i], nullptr);

@@ -14,6 +14,7 @@
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/worker_interface.h"
+#include "master/master_metrics.h"
 #include "master/session_cluster.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tensorflow/core/protobuf/config.pb.h"
@@ -46,8 +47,8 @@ class SessionTasks {
   absl::Status Connect(const CallOptions& call);
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
   // task then fails; with `reopen`, because a task has lost its session, so does every task that answers. Tasks that do
-  // not answer keep their known state.
-  absl::Status Refresh(bool* changed, bool reopen = false);
+  // not answer keep their known state. `metrics` (may be null) counts the sessions that were opened again.
+  absl::Status Refresh(bool* changed, bool reopen = false, MasterMetrics* metrics = nullptr);
   // The step failed, and its updates may still take effect on these tasks.
   void AddUnsettledStep(int64_t step_id, const std::vector<std::string>& tasks);
   // Whether there is such a step on any task. Cheap.

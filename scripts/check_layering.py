@@ -38,7 +38,7 @@ RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 # Subfolders of one row do not use each other.
 SUBFOLDERS = [
     ("core",),
-    ("core/memory", "core/threads"),
+    ("core/memory", "core/metrics", "core/threads"),
     ("core/files",),
     ("core/tensor",),
     ("core/checkpoint", "core/device", "core/op", "core/wire"),

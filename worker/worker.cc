@@ -144,6 +144,7 @@ void Worker::RegisterGraphAsync(const CallOptions& options, std::shared_ptr<cons
   auto graph =
       OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session, options); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
+  metrics_->graphs_registered.Add();
   done((*session)->AddGraph(*std::move(graph)));
 }
 
@@ -189,10 +190,18 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
 
 void Worker::RunGraphAsync(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args,
                            ResultCallback<RunGraphResult> done) {
+  const absl::Time start = metrics_->steps.Start();
   auto step = StepOptions(options, *args);
-  if (!step.ok()) return done(WithOrigin(step.status(), {.task = options_.task}));
-  if (args->is_partial) return RunPartial(options, std::move(args), *std::move(step), std::move(done));
-  RunWhole(options, std::move(args), *std::move(step), std::move(done));
+  if (!step.ok()) {
+    metrics_->steps.End(step.status().code(), start);
+    return done(WithOrigin(step.status(), {.task = options_.task}));
+  }
+  if (!args->is_partial) return RunWhole(std::move(args), *std::move(step), start, std::move(done));
+  RunPartial(options, std::move(args), *std::move(step),
+             [metrics = metrics_, start, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {
+               metrics->steps.End(result.status().code(), start);
+               done(std::move(result));
+             });
 }
 
 absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSession& session) {
@@ -202,32 +211,39 @@ absl::StatusOr<StepRendezvous> Worker::OpenStep(int64_t step_id, const WorkerSes
   return errors::Cancelled("The session was closed");
 }
 
-void Worker::RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
-                      ResultCallback<RunGraphResult> done) {
-  auto feeds = ByPosition(args->feeds, args->feed_indices, step.graph->num_feeds());
-  if (!feeds.ok()) return done(feeds.status());
-  for (const GraphUnit& unit : *step.units) {
+absl::StatusOr<std::vector<Tensor>> Worker::PrepareStep(const RunGraphArgs& args, WorkerStep::Options* step) {
+  ASSIGN_OR_RETURN(std::vector<Tensor> feeds, ByPosition(args.feeds, args.feed_indices, step->graph->num_feeds()));
+  for (const GraphUnit& unit : *step->units) {
     for (const int feed : unit.feeds) {
-      absl::Status status = ResolveSessionTensor(unit.device, args->session_handle, &(*feeds)[feed]);
-      if (!status.ok()) return done(std::move(status));
+      RETURN_IF_ERROR(ResolveSessionTensor(unit.device, args.session_handle, &feeds[feed]));
     }
   }
-  for (Tensor& feed : *feeds) {
+  for (Tensor& feed : feeds) {
     if (options_.variants == nullptr || feed.dtype() != DT_VARIANT) continue;
-    if (absl::Status status = options_.variants->DecodeKnown(&feed); !status.ok()) return done(std::move(status));
+    RETURN_IF_ERROR(options_.variants->DecodeKnown(&feed));
   }
-  if (step.graph->has_transfers()) {
-    auto rendezvous = OpenStep(args->step_id, *step.session);
-    if (!rendezvous.ok()) return done(rendezvous.status());
-    step.rendezvous = rendezvous->remote;
-    step.transfers = rendezvous->log;
+  if (step->graph->has_transfers()) {
+    ASSIGN_OR_RETURN(StepRendezvous rendezvous, OpenStep(args.step_id, *step->session));
+    step->rendezvous = std::move(rendezvous.remote);
+    step->transfers = std::move(rendezvous.log);
+  }
+  return feeds;
+}
+
+void Worker::RunWhole(std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step, absl::Time start,
+                      ResultCallback<RunGraphResult> done) {
+  const absl::StatusOr<std::vector<Tensor>> feeds = PrepareStep(*args, &step);
+  if (!feeds.ok()) {
+    metrics_->steps.End(feeds.status().code(), start);
+    return done(feeds.status());
   }
   auto run = std::make_shared<WorkerStep>(std::move(step));
-  run->Run(*feeds, [this, args, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {
+  run->Run(*feeds, [this, args, start, done = std::move(done)](absl::StatusOr<RunGraphResult> result) {
     if (result.ok()) {
       if (absl::Status status = ChooseFetches(args->fetch_indices, &*result); !status.ok()) result = status;
     }
     if (result.ok() && args->exec_opts.record_timeline()) KeepStats(args->step_id, result->step_stats);
+    metrics_->steps.End(result.status().code(), start);
     done(std::move(result));
   });
 }

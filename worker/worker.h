@@ -24,6 +24,7 @@
 #include "worker/partial_run.h"
 #include "worker/step_table.h"
 #include "worker/wait_watch.h"
+#include "worker/worker_metrics.h"
 #include "worker/worker_session.h"
 
 namespace weir {
@@ -102,6 +103,10 @@ class Worker : public WorkerInterface {
   std::vector<StepWait> Waits() const;
   // The steps with state on this worker; for status pages and tests.
   size_t num_open_steps() const { return steps_.size(); }
+  std::shared_ptr<const WorkerMetrics> metrics() const { return metrics_; }
+  void MeasureStepTimes() { metrics_->steps.MeasureTimes(); }
+  // The sessions that masters have opened.
+  std::vector<WorkerSessionSummary> Sessions() const;
 
  private:
   explicit Worker(Options options);
@@ -123,7 +128,10 @@ class Worker : public WorkerInterface {
       REQUIRES(mu_);
   absl::StatusOr<WorkerStep::Options> StepOptions(const CallOptions& options, const RunGraphArgs& args);
   absl::StatusOr<StepRendezvous> OpenStep(int64_t step_id, const WorkerSession& session);
-  void RunWhole(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
+  // The step's feeds, checked and decoded. Opens its rendezvous if it has transfers.
+  absl::StatusOr<std::vector<Tensor>> PrepareStep(const RunGraphArgs& args, WorkerStep::Options* step);
+  // `start` is for the metrics.
+  void RunWhole(std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step, absl::Time start,
                 ResultCallback<RunGraphResult> done);
   void RunPartial(const CallOptions& options, std::shared_ptr<const RunGraphArgs> args, WorkerStep::Options step,
                   ResultCallback<RunGraphResult> done);
@@ -155,6 +163,7 @@ class Worker : public WorkerInterface {
   const Options options_;
   const DeviceName task_;
   std::atomic<bool> is_ending_{false};
+  const std::shared_ptr<WorkerMetrics> metrics_ = std::make_shared<WorkerMetrics>();
   StepOutcomes outcomes_;
   StepTable steps_;
   ActiveCount active_;

@@ -70,6 +70,11 @@ std::shared_ptr<RegisteredGraph> WorkerSession::FindGraph(absl::string_view hand
   return it == graphs_.end() ? nullptr : it->second;
 }
 
+size_t WorkerSession::num_graphs() const {
+  MutexLock lock(mu_);
+  return graphs_.size();
+}
+
 bool WorkerSession::RemoveGraph(absl::string_view handle) {
   std::shared_ptr<RegisteredGraph> removed;  // destroyed without the lock
   MutexLock lock(mu_);

@@ -59,6 +59,7 @@ class WorkerSession {
   // nullptr if there is no such graph.
   std::shared_ptr<RegisteredGraph> FindGraph(absl::string_view handle) const;
   bool RemoveGraph(absl::string_view handle);
+  size_t num_graphs() const;
 
   // `cancel` runs, with the reason, when the session ends or its steps are cancelled, unless RemoveStep comes first.
   // `waits` says what the step waits for; it may run until RemoveStep, and a moment longer. nullopt: the session has

@@ -125,6 +125,23 @@ void Worker::EndSession(const std::shared_ptr<WorkerSession>& session) {
   }
 }
 
+std::vector<WorkerSessionSummary> Worker::Sessions() const {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [handle, session] : sessions_) {
+      if (!handle.empty()) sessions.push_back(session);
+    }
+  }
+  std::vector<WorkerSessionSummary> summaries;
+  for (const auto& session : sessions) {
+    summaries.push_back({.master = session->options().master_task,
+                         .graphs = session->num_graphs(),
+                         .running_steps = session->StepIds().size()});
+  }
+  return summaries;
+}
+
 std::vector<MasterWatch::Master> Worker::OtherMasters() const {
   std::vector<MasterWatch::Master> masters;
   MutexLock lock(mu_);
@@ -165,6 +182,7 @@ void Worker::MasterIsGone(const MasterWatch::Master& master, const std::string& 
     }
   }
   if (orphans.empty()) return;
+  metrics_->sessions_orphaned.Add(orphans.size());
   WEIR_LOG(WARNING).With("master", master.task) << "ending " << orphans.size() << " sessions, because " << reason;
   for (const auto& orphan : orphans) {
     if (waits_ != nullptr) waits_->SessionIsLost(orphan->options().handle, master, reason);
@@ -272,6 +290,7 @@ absl::Status Worker::CreateWorkerSession(const tensorflow::CreateWorkerSessionRe
       return errors::AlreadyExists("Session ", request.session_handle(), " already exists on ", options_.task);
     }
   } else {
+    metrics_->sessions_created.Add();
     outcomes_.Open(request.session_handle());
     sessions_.emplace(request.session_handle(), std::move(created));
   }
@@ -295,6 +314,7 @@ std::vector<std::shared_ptr<WorkerSession>> Worker::OrphanSessionsOf(const std::
     const auto current = it++;
     if (is_orphan) removed.push_back(Retire(current));
   }
+  metrics_->sessions_orphaned.Add(removed.size());
   return removed;
 }
 

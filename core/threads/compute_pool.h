@@ -46,6 +46,8 @@ class ComputePool {
   // Runs all scheduled tasks, then ends the threads.
   void Stop();
   int num_threads() const { return num_threads_; }
+  // Tasks that no thread has taken yet.
+  int64_t num_queued() const { return queued_.load(std::memory_order_relaxed); }
   bool InThread() const;
 
   // To be called regularly by tasks that may run indefinitely. If tasks are queued and none has started for 20 ms, one

@@ -105,6 +105,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
     }
     if (connection_.previous != nullptr) request_ = request;
     watched_ = channel_->watch_->Add(context_, connection_.peer, connection_.is_pinged);
+    channel_->CountSent(request);
     grpc::GenericStub stub(connection_.channel);
     reader_ = stub.PrepareUnaryCall(context_.get(), method_, request, channel_->queue_);
     reader_->StartCall();
@@ -120,6 +121,7 @@ class GrpcChannel::AsyncCall : public CompletionEvent {
       (new AsyncCall(channel_, {.channel = connection_.previous}, method_, options_, std::move(done_)))
           ->Start(request_);
     } else if (status_.ok()) {
+      channel_->CountReceived(response_);
       done_(std::move(response_));
     } else {
       done_(channel_->ToStatus(status_, method_, options_, verdict));
@@ -215,6 +217,7 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connect
   if (connection.asks) AskForPings(context.get());
   GrpcCancelHook hook;
   if (!hook.Attach(options.cancellation, context)) return Cancelled(*options.cancellation);
+  CountSent(request);
   grpc::ByteBuffer response;
   const CallWatch::Token watched = watch_->Add(context, connection.peer, connection.is_pinged);
   const grpc::internal::RpcMethod rpc(method, grpc::internal::RpcMethod::NORMAL_RPC);
@@ -226,6 +229,7 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connect
   if (RetriesOnPrevious(connection, status))
     return CallOver({.channel = connection.previous}, method, options, request);
   if (!status.ok()) return ToStatus(status, method, options, verdict);
+  CountReceived(response);
   return response;
 }
 

@@ -13,6 +13,7 @@
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/transport/liveness/call_watch.h"
+#include "distribute/transport/transport_metrics.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace grpc {
@@ -49,6 +50,8 @@ struct GrpcChannelOptions {
   std::string local_task;  // this process's task, for the peer's messages; may be empty
   // Shared by channels with the same ping_interval and ping_timeout; outlives them. Null: the channel has its own.
   CallWatch* watch = nullptr;
+  // Counts the bytes of calls, not of streams, and of tensors from shared memory; outlives the channel; may be null.
+  TransportMetrics* metrics = nullptr;
 };
 
 // Connects at the first call, and again after a connection was lost. Thread-safe.
@@ -93,6 +96,12 @@ class GrpcChannel {
              const CallWatch::Verdict& verdict);
   // The peer is silent: later calls open another connection.
   void Abandon(const Connection& connection);
+  void CountSent(const grpc::ByteBuffer& request) {
+    if (options_.metrics != nullptr) options_.metrics->calls.sent.Add(request.Length());
+  }
+  void CountReceived(const grpc::ByteBuffer& response) {
+    if (options_.metrics != nullptr) options_.metrics->calls.received.Add(response.Length());
+  }
   // True if the call never left this process: repeat it on the previous connection.
   static bool RetriesOnPrevious(const Connection& connection, const grpc::Status& status);
   absl::Status ToStatus(const grpc::Status& status, const char* method, const CallOptions& options,

@@ -114,6 +114,18 @@ class GrpcServer::Core {
   void Drain(absl::Time deadline);
   void Shutdown(absl::Duration patience);
   bool IsConnected(absl::string_view connection) const { return connections_.IsOpen(connection); }
+  int running_calls() {
+    MutexLock lock(mu_);
+    return handlers_;
+  }
+  void CountRequest(const grpc::ByteBuffer& request) {
+    if (options_.metrics == nullptr) return;
+    options_.metrics->calls_served.Add();
+    options_.metrics->calls.received.Add(request.Length());
+  }
+  void CountResponse(const grpc::ByteBuffer& response) {
+    if (options_.metrics != nullptr) options_.metrics->calls.sent.Add(response.Length());
+  }
 
   const ServerMethod& method(int index) const { return options_.methods[index]; }
   const ServerStreamMethod& stream(int index) const { return options_.streams[index]; }
@@ -207,6 +219,7 @@ class UnaryCall final : public ServerCall {
 
   void Finish(const grpc::ByteBuffer& response) override {
     Core* core = core_;
+    core->CountResponse(response);
     responder_.Finish(response, grpc::Status::OK, &finished_);
     core->HandlerEnds();
   }
@@ -264,6 +277,7 @@ class UnaryCall final : public ServerCall {
       delete this;  // shut down before a call arrived; gRPC drops the other events
       return;
     }
+    core_->CountRequest(request_);
     if (request_.Length() >= kLargeRequest) large_ = std::make_shared<LargeRequest>();
     const std::shared_ptr<LargeRequest> large = large_;  // until the handler, which decodes it, has returned
     AnswerAboutPings(&context_);
@@ -486,6 +500,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options) {
 }
 
 bool GrpcServer::IsConnected(absl::string_view connection) const { return core_->IsConnected(connection); }
+
+int GrpcServer::running_calls() const { return core_->running_calls(); }
 
 void GrpcServer::Drain(absl::Time deadline) { core_->Drain(deadline); }
 

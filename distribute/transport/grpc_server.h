@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "core/status.h"
 #include "distribute/transport/message_stream.h"
+#include "distribute/transport/transport_metrics.h"
 #include "distribute/transport/worker_interface.h"
 
 namespace weir {
@@ -72,6 +73,7 @@ class GrpcServer {
     int max_threads = 1024;
     std::vector<ServerMethod> methods;
     std::vector<ServerStreamMethod> streams;
+    TransportMetrics* metrics = nullptr;  // counts calls, not streams; outlives the server; may be null
   };
 
   // AlreadyExists or InvalidArgument, with the system's reason, if the address cannot be bound. A port is never shared.
@@ -83,6 +85,9 @@ class GrpcServer {
 
   // Whether a call's connection is still open.
   bool IsConnected(absl::string_view connection) const;
+
+  // The number of calls that handlers serve now.
+  int running_calls() const;
 
   // Rejects new calls and waits until `deadline` for running ones. Streams continue.
   void Drain(absl::Time deadline);

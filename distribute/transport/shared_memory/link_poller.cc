@@ -65,14 +65,20 @@ absl::Status LinkPoller::Add(std::shared_ptr<PolledLink> link) {
 }
 
 void LinkPoller::Remove(const PolledLink* link) {
-  std::shared_ptr<PolledLink> removed;  // destroyed without the lock
-  MutexLock lock(mu_);
-  const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
-  if (it == links_.end()) return;
-  removed = std::move(*it);
-  links_.erase(it);
-  version_.fetch_add(1);
-  has_links_.store(!links_.empty());
+  std::shared_ptr<PolledLink> removed;  // used and destroyed without the lock
+  {
+    MutexLock lock(mu_);
+    const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
+    if (it == links_.end()) return;
+    removed = std::move(*it);
+    links_.erase(it);
+    version_.fetch_add(1);
+    has_links_.store(!links_.empty());
+  }
+  ListLinksResponse::Link last;
+  removed->Describe(&last);
+  ended_bytes_.sent.Add(last.bytes_sent());
+  ended_bytes_.received.Add(last.bytes_received());
 }
 
 LinkPoller::Links LinkPoller::Snapshot() const {

@@ -15,6 +15,7 @@
 #include "core/threads/cancellation.h"
 #include "distribute/transport/shared_memory/doorbell.h"
 #include "distribute/transport/shared_memory/poll_turn.h"
+#include "distribute/transport/transport_metrics.h"
 #include "weir/transport.pb.h"
 
 namespace weir {
@@ -62,6 +63,8 @@ class LinkPoller : public BusyPoller {
   static void RunElsewhere(absl::AnyInvocable<void()> work);
   bool IsInAwait() const override;
   void Describe(ListLinksResponse* response) const;
+  // Of links that were removed.
+  const ByteCounts& ended_bytes() const { return ended_bytes_; }
   // Breaks all links and rejects new ones.
   void Stop();
 
@@ -118,6 +121,7 @@ class LinkPoller : public BusyPoller {
   int64_t idle_since_ = 0;                  // the same; 0: a step waits, or a frame has arrived
   uint64_t polled_version_ = 0;
   std::atomic<size_t> num_later_{0};  // size of later_
+  ByteCounts ended_bytes_;
   mutable Mutex mu_;
   Links links_ GUARDED_BY(mu_);
   bool stopping_ GUARDED_BY(mu_) = false;

@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "core/threads/timer_queue.h"
+#include "distribute/transport/transport_metrics.h"
 #include "weir/shared_memory.pb.h"
 
 namespace weir {
@@ -61,8 +62,9 @@ class SendingArena {
 // All memory that receivers have offered to this process. Thread-safe.
 class SharedMemorySender {
  public:
-  // `timers` outlives this object.
-  explicit SharedMemorySender(TimerQueue* timers) : timers_(timers) {}
+  // `timers`, and `metrics` unless it is null, outlive this object.
+  explicit SharedMemorySender(TimerQueue* timers, TransportMetrics* metrics = nullptr)
+      : timers_(timers), metrics_(metrics) {}
   ~SharedMemorySender();
 
   // Messages are as fast below this size.
@@ -85,6 +87,7 @@ class SharedMemorySender {
   void ScheduleSweep() REQUIRES(mu_);
 
   TimerQueue* const timers_;
+  TransportMetrics* const metrics_;
   Mutex mu_;
   absl::flat_hash_map<std::string, Entry> arenas_ GUARDED_BY(mu_);  // by token
   TimerQueue::Token sweep_ GUARDED_BY(mu_);

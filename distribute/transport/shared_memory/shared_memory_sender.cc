@@ -48,6 +48,7 @@ std::string SharedMemorySender::Write(const std::string& transport_options, cons
     } else if (entry.arena->Write(tensor, &reply)) {
       reply.set_outcome(SharedMemoryReply::WRITTEN);
       *written = true;
+      if (metrics_ != nullptr) metrics_->shared_tensors.sent.Add(tensor.TotalBytes());
     }
   }
   return Packed(reply);

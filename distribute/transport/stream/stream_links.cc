@@ -64,12 +64,18 @@ absl::Status StreamLinks::Add(std::shared_ptr<StreamLink> link) {
 }
 
 void StreamLinks::Remove(const StreamLink* link) {
-  std::shared_ptr<StreamLink> removed;  // destroyed without the lock
-  MutexLock lock(mu_);
-  const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
-  if (it == links_.end()) return;
-  removed = std::move(*it);
-  links_.erase(it);
+  std::shared_ptr<StreamLink> removed;  // used and destroyed without the lock
+  {
+    MutexLock lock(mu_);
+    const auto it = std::find_if(links_.begin(), links_.end(), [&](const auto& known) { return known.get() == link; });
+    if (it == links_.end()) return;
+    removed = std::move(*it);
+    links_.erase(it);
+  }
+  ListLinksResponse::Link last;
+  removed->Describe(&last);
+  ended_bytes_.sent.Add(last.bytes_sent());
+  ended_bytes_.received.Add(last.bytes_received());
 }
 
 void StreamLinks::Ended() {

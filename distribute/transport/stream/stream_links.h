@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "core/threads/blocking_pool.h"
 #include "core/threads/timer_queue.h"
+#include "distribute/transport/transport_metrics.h"
 #include "weir/transport.pb.h"
 
 namespace weir {
@@ -31,6 +32,8 @@ class StreamLinks {
   // The stream of a link has ended: no more frames arrive.
   void Ended();
   void Describe(ListLinksResponse* response) const;
+  // Of links that were removed.
+  const ByteCounts& ended_bytes() const { return ended_bytes_; }
   // Breaks all links, rejects new ones, and waits until their streams have ended and the work of their frames has run.
   void Stop();
 
@@ -67,6 +70,7 @@ class StreamLinks {
   void Leave();
 
   const bool ticks_;
+  ByteCounts ended_bytes_;
   mutable Mutex mu_;
   std::condition_variable all_ended_;
   Links links_ GUARDED_BY(mu_);

@@ -275,6 +275,9 @@ absl::StatusOr<std::optional<Tensor>> RemoteWorker::TakeShared(const std::string
   if (!options.ParseFromString(transport_options) || !options.UnpackTo(&shared)) return tensor;
   if (shared.outcome() == SharedMemoryReply::WRITTEN) {
     ASSIGN_OR_RETURN(tensor, arena->Take(shared));
+    if (TransportMetrics* const metrics = channel_.options().metrics; metrics != nullptr) {
+      metrics->shared_tensors.received.Add(tensor->TotalBytes());
+    }
   } else if (shared.outcome() == SharedMemoryReply::TAKEN) {
     shared_memory_.Retire(arena);
   } else if (shared.outcome() == SharedMemoryReply::UNREACHABLE) {
