@@ -29,6 +29,17 @@ find_path(WEIR_LZ4_INCLUDE_DIR lz4.h REQUIRED)
 find_library(WEIR_WEBP_LIBRARY NAMES libwebp.a webp REQUIRED)
 find_library(WEIR_WEBP_DEMUX_LIBRARY NAMES libwebpdemux.a webpdemux REQUIRED)
 find_path(WEIR_WEBP_INCLUDE_DIR webp/decode.h REQUIRED)
+# Debian's cpp-httplib is a library and a header that must be read with the settings of its build.
+find_library(WEIR_HTTPLIB_LIBRARY NAMES cpp-httplib REQUIRED)
+find_path(WEIR_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
+add_library(weir_httplib INTERFACE)
+target_compile_definitions(weir_httplib INTERFACE
+  CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+target_include_directories(weir_httplib SYSTEM INTERFACE ${WEIR_HTTPLIB_INCLUDE_DIR})
+target_link_libraries(weir_httplib INTERFACE ${WEIR_HTTPLIB_LIBRARY})
+# Of prometheus-cpp, the part without sockets; its CMake package file looks for the others' dependencies too.
+find_library(WEIR_PROMETHEUS_LIBRARY NAMES prometheus-cpp-core REQUIRED)
+find_path(WEIR_PROMETHEUS_INCLUDE_DIR prometheus/text_serializer.h REQUIRED)
 if(WEIR_BUILD_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   find_package(GTest REQUIRED)

@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 
 # In the order of the layers.
 set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
-    weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_models weir_client_trials weir_strategy
-    weir_server weir_launch weir_trace weir_cli weir_commands)
+    weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_models
+    weir_client_trials weir_strategy weir_http weir_watch weir_server weir_launch weir_trace weir_cli weir_commands)
 if(WEIR_ENABLE_CUDA)
   list(APPEND WEIR_PARTS weir_cuda)
 endif()
@@ -32,7 +32,8 @@ target_include_directories(weir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INS
 # What a program needs besides libweir.a.
 set(WEIR_STATIC_PACKAGES gRPC dnnl ZLIB PNG JPEG Snappy OpenMP Threads)
 set(WEIR_STATIC_LINKS gRPC::grpc++ protobuf::libprotobuf DNNL::dnnl ZLIB::ZLIB PNG::PNG JPEG::JPEG Snappy::snappy
-    OpenMP::OpenMP_CXX Threads::Threads ${WEIR_ABSL} re2 icuuc ${WEIR_LZ4_LIBRARY} ${WEIR_WEBP_DEMUX_LIBRARY}
+    OpenMP::OpenMP_CXX Threads::Threads ${WEIR_ABSL} re2 icuuc ${WEIR_LZ4_LIBRARY} ${WEIR_HTTPLIB_LIBRARY}
+    ${WEIR_PROMETHEUS_LIBRARY} ${WEIR_WEBP_DEMUX_LIBRARY}
     ${WEIR_WEBP_LIBRARY} ${WEIR_LAPACK_LIBRARY} ${WEIR_BLIS_LIBRARY} ${WEIR_GFORTRAN_LIBRARY} ${CMAKE_DL_LIBS})
 find_package(SQLite3 QUIET)
 if(SQLite3_FOUND)

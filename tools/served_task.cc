@@ -28,6 +28,8 @@
 #include "master/journal/session_journal.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/trace_service.h"
+#include "tools/watch/task_reporter.h"
+#include "tools/watch/task_watch.h"
 
 namespace weir {
 namespace {
@@ -45,11 +47,13 @@ ServedTask::ServedTask(Server::Options options)
 ServedTask::~ServedTask() = default;
 
 void ServedTask::Stop(absl::Duration patience) {
+  if (reporter_ != nullptr) reporter_->SetStopping("the task is stopping");
   StopServing(patience);
   if (links_ != nullptr) links_->Stop();
   if (streams_ != nullptr) streams_->Stop();
   // Calls that came through links were cancelled with them: they end before what serves them goes.
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
+  if (reporter_ != nullptr) reporter_->Detach();
   if (runtime_ != nullptr) {
     runtime_->StopMaster();
     {
@@ -58,6 +62,7 @@ void ServedTask::Stop(absl::Duration patience) {
     }
     runtime_->Stop();
   }
+  watch_.reset();
   if (request_log_ != nullptr && journal_->Handles().empty()) request_log_->Remove();
 }
 
@@ -65,7 +70,9 @@ absl::Status ServedTask::Start() {
   ASSIGN_OR_RETURN(const std::string address, ChooseAddress());
   RETURN_IF_ERROR(OpenJournal());
   RETURN_IF_ERROR(MakeRuntime());
-  return Serve(address);
+  MakeReporter();
+  RETURN_IF_ERROR(Serve(address));
+  return Annotate(StartWatch(), "--http-port");
 }
 
 std::vector<StepWait> ServedTask::Waits() {
@@ -121,12 +128,16 @@ absl::Status ServedTask::MakeRuntime() {
   if (options_.shared_memory) MakeLinks();
   if (options_.streams) streams_ = std::make_unique<StreamLinks>();
   poller_ = std::make_unique<TaskBusyPoller>(links_.get());
-  auto pool = std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{
-      .cluster = options_.cluster,
-      .local_task = task_,
-      .channel = {.shared_memory = options_.shared_memory, .links = links_.get(), .streams = streams_.get()}});
+  auto pool =
+      std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{.cluster = options_.cluster,
+                                                               .local_task = task_,
+                                                               .channel = {.shared_memory = options_.shared_memory,
+                                                                           .links = links_.get(),
+                                                                           .streams = streams_.get(),
+                                                                           .metrics = &transport_metrics_}});
   RETURN_IF_ERROR(pool->status());
   GrpcWorkerPool* const workers = pool.get();
+  workers_ = workers;
   TaskRuntime::Options runtime;
   runtime.task = task_;
   runtime.threads = {
@@ -160,23 +171,51 @@ absl::Status ServedTask::MakeRuntime() {
   return absl::OkStatus();
 }
 
+std::string ServedTask::StoreDirectory() const {
+  if (options_.checkpoint_store.empty()) return "";
+  return JoinPath(options_.checkpoint_store, absl::StrCat(options_.job, "-", options_.index));
+}
+
 absl::Status ServedTask::OpenCheckpointStore() {
   if (options_.checkpoint_store.empty()) return absl::OkStatus();
-  const std::string directory = JoinPath(options_.checkpoint_store, absl::StrCat(options_.job, "-", options_.index));
-  ASSIGN_OR_RETURN(std::shared_ptr<FileSystem> store, NewStoreFileSystem(directory));
+  ASSIGN_OR_RETURN(std::shared_ptr<FileSystem> store, NewStoreFileSystem(StoreDirectory()));
   const std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();
   RETURN_IF_ERROR(files->Register(kStoreScheme, std::move(store)));
   for (const auto& device : runtime_->devices()) device->set_file_systems(files);
   return absl::OkStatus();
 }
 
+void ServedTask::MakeReporter() {
+  reporter_ = std::make_unique<TaskReporter>(WatchedTask{.task = task_,
+                                                         .cluster = options_.cluster,
+                                                         .workers = workers_,
+                                                         .devices = runtime_->DevicePointers(),
+                                                         .master = runtime_->master(),
+                                                         .worker = runtime_->worker(),
+                                                         .transport = &transport_metrics_,
+                                                         .links = links_.get(),
+                                                         .streams = streams_.get(),
+                                                         .checkpoint_store = StoreDirectory()});
+}
+
+absl::Status ServedTask::StartWatch() {
+  if (options_.http_address.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(watch_, TaskWatch::Start(options_.http_address, options_.insecure, reporter_.get()));
+  http_address_ = watch_->address();
+  WEIR_LOG(INFO).With("task", task_).With("address", http_address_) << "serving metrics and status over HTTP";
+  return absl::OkStatus();
+}
+
 absl::Status ServedTask::Serve(const std::string& address) {
-  if (options_.shared_memory) shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers());
+  if (options_.shared_memory) {
+    shared_memory_ = std::make_unique<SharedMemorySender>(runtime_->timers(), &transport_metrics_);
+  }
   worker_service_ = std::make_unique<GrpcWorkerService>(runtime_->worker(), shared_memory_.get());
   leases_ = std::make_unique<ClientLeases>(options_.session_lease);
   master_service_ = std::make_unique<GrpcMasterService>(runtime_->master(), leases_.get(), request_log_.get());
   GrpcServer::Options server;
   server.bind_address = address;
+  server.metrics = &transport_metrics_;
   server.methods = worker_service_->Methods();
   if (links_ != nullptr || streams_ != nullptr) {
     transport_service_ =
@@ -189,9 +228,11 @@ absl::Status ServedTask::Serve(const std::string& address) {
   for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
   server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
+  server.methods.push_back(TaskReportMethod(reporter_.get()));
   server.methods.push_back(HealthCheckMethod(server.methods));
   ASSIGN_OR_RETURN(server_, GrpcServer::Start(std::move(server)));
   address_ = server_->address();
+  reporter_->SetServer(server_.get());
   RETURN_IF_ERROR(leases_->Start(
       {.is_open = [this](absl::string_view client) { return server_->IsConnected(client); },
        .end = [this](const std::string& session) { EndSession(session); },

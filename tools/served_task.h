@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/mutex.h"
+#include "distribute/transport/transport_metrics.h"
 #include "tools/server.h"
 #include "weir/peer.pb.h"
 
@@ -21,10 +22,13 @@ class SessionJournal;
 class SharedMemorySender;
 class StreamLinks;
 class TaskBusyPoller;
+class TaskReporter;
 class TaskRuntime;
 class TraceService;
+class TaskWatch;
 class TransportService;
 class Worker;
+class WorkerPool;
 
 // Thread-safe, except for Start, which comes first, and Stop, which comes last.
 class ServedTask {
@@ -42,6 +46,7 @@ class ServedTask {
 
   const std::string& task() const { return task_; }
   const std::string& address() const { return address_; }
+  const std::string& http_address() const { return http_address_; }
   MasterInterface* master() const;
 
  private:
@@ -49,7 +54,10 @@ class ServedTask {
   void MakeLinks();
   absl::Status OpenJournal();
   absl::Status MakeRuntime();
+  std::string StoreDirectory() const;
   absl::Status OpenCheckpointStore();
+  void MakeReporter();
+  absl::Status StartWatch();
   absl::Status Serve(const std::string& address);
   void EndSession(const std::string& session);
   void StopServing(absl::Duration patience);
@@ -57,6 +65,8 @@ class ServedTask {
   // In order of dependency.
   const Server::Options options_;
   const std::string task_;
+  TransportMetrics transport_metrics_;
+  WorkerPool* workers_ = nullptr;  // the runtime's
   std::unique_ptr<SessionJournal> journal_;
   std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<LinkPoller> links_;
@@ -69,8 +79,10 @@ class ServedTask {
   std::unique_ptr<ClientLeases> leases_;
   std::unique_ptr<GrpcMasterService> master_service_;
   std::unique_ptr<TraceService> trace_service_;
+  std::unique_ptr<TaskReporter> reporter_;
   std::unique_ptr<GrpcServer> server_;
-  std::string address_;
+  std::unique_ptr<TaskWatch> watch_;
+  std::string address_, http_address_;
   Mutex worker_mu_;
   Worker* worker_ GUARDED_BY(worker_mu_) = nullptr;  // the runtime's, until that stops
 };

@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(Options options) {
 }
 
 const std::string& Server::address() const { return task_->address(); }
+const std::string& Server::http_address() const { return task_->http_address(); }
 MasterInterface* Server::master() const { return task_->master(); }
 
 void Server::StopTask(const std::shared_ptr<Running>& running, ServedTask* task, absl::Duration patience) {

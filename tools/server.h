@@ -60,6 +60,9 @@ class Server {
     std::string journal_directory;
     // Where this task keeps checkpoints, in a subdirectory JOB-INDEX: "store://" to graphs. Empty: nowhere.
     std::string checkpoint_store;
+    // "host:port" for health, metrics and a status page over HTTP (docs/watching.md); empty: they are not served. Port
+    // 0: any free port. Loopback, unless `insecure`.
+    std::string http_address;
     // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
@@ -73,6 +76,7 @@ class Server {
 
   const std::string& task() const { return name_; }  // "/job:ps/replica:0/task:1"
   const std::string& address() const;                // as bound
+  const std::string& http_address() const;           // the same; empty: there is no HTTP server
   // For clients in this process: runs steps without a socket.
   MasterInterface* master() const;
 

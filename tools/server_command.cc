@@ -124,6 +124,20 @@ absl::Status ParseLease(absl::string_view flag, const std::string& text, absl::D
                                  R"(, such as "90s", "30m" or "inf", not ")", text, "\"");
 }
 
+absl::StatusOr<Address> BindTo(const std::string& host, int port) {
+  const bool ipv6 = host.find(':') != std::string::npos && host.front() != '[';
+  return Address::Parse(absl::StrCat(ipv6 ? absl::StrCat("[", host, "]") : host, ":", port));
+}
+
+absl::StatusOr<std::string> HttpAddress(const ServerCommand& command) {
+  if (command.http_port.has_value()) {
+    ASSIGN_OR_RETURN(const Address address, BindTo(command.http_bind, *command.http_port));
+    return address.ToString();
+  }
+  if (command.http_ready_file.empty()) return std::string();
+  return errors::InvalidArgument("--http-ready-file needs --http-port");
+}
+
 absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   Server::Options options;
   if (command.job.empty() && command.cluster.empty()) {
@@ -145,12 +159,11 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   ASSIGN_OR_RETURN(const std::string own, options.cluster.AddressOf(options.job, options.index));
   ASSIGN_OR_RETURN(Address address, Address::Parse(own));
   if (!command.bind.empty()) {
-    const bool ipv6 = command.bind.find(':') != std::string::npos && command.bind.front() != '[';
-    const std::string host = ipv6 ? absl::StrCat("[", command.bind, "]") : command.bind;
-    ASSIGN_OR_RETURN(address, Address::Parse(absl::StrCat(host, ":", address.port())));
+    ASSIGN_OR_RETURN(address, BindTo(command.bind, address.port()));
   }
   if (command.port.has_value()) address = address.WithPort(*command.port);
   options.bind_address = address.ToString();
+  ASSIGN_OR_RETURN(options.http_address, HttpAddress(command));
   options.insecure = command.insecure;
   options.journal_directory = command.journal;
   options.checkpoint_store = command.checkpoint_store;
@@ -216,8 +229,12 @@ absl::Status RunServer(const ServerCommand& command) {
     WEIR_LOG(INFO).With("plugin", plugin) << "loaded the ops of a plug-in";
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));
+  // The HTTP server's comes first: who waits for the other finds both.
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  if (!command.http_ready_file.empty()) {
+    RETURN_IF_ERROR(WriteStringToFile(files.get(), command.http_ready_file, server->http_address() + "\n"));
+  }
   if (!command.ready_file.empty()) {
-    const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
     RETURN_IF_ERROR(WriteStringToFile(files.get(), command.ready_file, server->address() + "\n"));
   }
   Notify(command.environment, "READY=1");

@@ -17,9 +17,12 @@ struct ServerCommand {
   std::optional<int> port;  // overrides the cluster's
   std::string bind;         // host to listen on
   bool insecure = false;
-  std::string ready_file;        // created with the address and a line end as content, when the task is ready
-  std::string journal;           // directory of the master's journal; empty: none
-  std::string checkpoint_store;  // directory of the tasks' checkpoint stores; empty: none
+  std::optional<int> http_port;         // of metrics and status; nullopt: they are not served
+  std::string http_bind = "127.0.0.1";  // host to serve them on
+  std::string http_ready_file;          // created with their address, as ready_file
+  std::string ready_file;               // created with the address and a line end as content, when the task is ready
+  std::string journal;                  // directory of the master's journal; empty: none
+  std::string checkpoint_store;         // directory of the tasks' checkpoint stores; empty: none
   std::vector<std::string> plugins, plugin_folders;  // see LoadPlugin
   int threads = 0;
   bool shared_memory = true;

@@ -129,6 +129,24 @@ void AddStateFlags(CLI::App& app, ServerCommand& server) {
       ->group(kGroup);
 }
 
+void AddHttpFlags(CLI::App& app, ServerCommand& server, int& port) {
+  constexpr char kGroup[] = "Metrics and status";
+  app.add_option("--http-port", port,
+                 "Serve /healthz, /metrics for Prometheus and a status page over HTTP on this port; 0: any")
+      ->check(CLI::Range(0, 65535))
+      ->type_name("PORT")
+      ->group(kGroup);
+  app.add_option("--http-bind", server.http_bind,
+                 "Serve them on this host's address; others than loopback need --insecure")
+      ->capture_default_str()
+      ->type_name("HOST")
+      ->group(kGroup);
+  app.add_option("--http-ready-file", server.http_ready_file,
+                 "Write their bound address to this file when the task is ready")
+      ->type_name("FILE")
+      ->group(kGroup);
+}
+
 void AddPluginFlags(CLI::App& app, ServerCommand& server) {
   constexpr char kGroup[] = "Plug-ins";
   app.add_option("--plugin", server.plugins,
@@ -168,7 +186,7 @@ void AddLogFlags(CLI::App& app, ServerCommand& server) {
 void AddServerCommand(CommandLine& line) {
   struct Flags {
     ServerCommand server;
-    int port = -1;
+    int port = -1, http_port = -1;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* const app =
@@ -178,9 +196,11 @@ void AddServerCommand(CommandLine& line) {
   AddStateFlags(*app, flags->server);
   AddPluginFlags(*app, flags->server);
   AddNetworkFlags(*app, flags->server);
+  AddHttpFlags(*app, flags->server, flags->http_port);
   AddLogFlags(*app, flags->server);
   line.Runs(app, [flags] {
     if (flags->port >= 0) flags->server.port = flags->port;
+    if (flags->http_port >= 0) flags->server.http_port = flags->http_port;
     flags->server.environment = Environment::OfThisProcess();
     const absl::Status limit = RaiseFileLimit();
     return UsageExitCodeOf(limit.ok() ? RunServer(flags->server) : limit);

@@ -1,0 +1,25 @@
+// A task's metrics in Prometheus's text format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/metrics/step_metrics.h"
+#include "tools/watch/process_metrics.h"
+#include "weir/status.pb.h"
+
+namespace weir {
+
+inline constexpr char kMetricsContentType[] = "text/plain; version=0.0.4; charset=utf-8";
+
+struct ScrapedTask {
+  TaskReport report;
+  StepMetrics::Snapshot master_steps, worker_steps;
+  ProcessMetrics process;
+  uint64_t http_answered = 0, http_dropped = 0;
+};
+
+// docs/watching.md lists the metrics.
+std::string MetricsText(const ScrapedTask& task);
+
+}  // namespace weir
