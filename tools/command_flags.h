@@ -11,6 +11,7 @@ namespace weir {
 void AddServerCommand(CommandLine& line);
 void AddLaunchCommand(CommandLine& line);
 void AddStatusCommand(CommandLine& line);
+void AddTopCommand(CommandLine& line);
 void AddTraceCommand(CommandLine& line);
 void AddProbeCommand(CommandLine& line);
 void AddResolveCommand(CommandLine& line);

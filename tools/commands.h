@@ -17,6 +17,24 @@ class OpRegistry;
 // links; with `resources` also its stateful objects.
 absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out);
 
+// weir status --json grpc://HOST:PORT: the task's TaskReport (protos/weir/status.proto) as JSON.
+absl::Status PrintStatusJson(const std::string& target, std::ostream& out);
+
+struct Repetition {
+  absl::Duration interval = absl::Seconds(2);
+  int count = 0;  // 0: until SIGINT or SIGTERM, which is no error
+};
+struct StatusWatch {
+  bool json = false;  // a line for each report
+  bool resources = false;
+  Repetition repeat;
+};
+// weir status --watch: the same, again and again.
+absl::Status WatchStatus(const std::string& target, const StatusWatch& watch, std::ostream& out);
+// weir top grpc://HOST:PORT: the tasks of the cluster with steps, bytes and memory, again and again; in place if `out`
+// is a terminal.
+absl::Status RunTop(const std::string& target, const Repetition& repeat, bool is_terminal, std::ostream& out);
+
 // weir probe TARGET…: OK if each of these tasks answers GetStatus within `wait`.
 absl::Status ProbeTasks(const std::vector<std::string>& targets, absl::Duration wait);
 

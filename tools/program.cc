@@ -28,6 +28,7 @@ CommandDocs ProgramDocs() {
               "commands look at clusters, checkpoints, models, graphs and ops.",
           .examples = {{"weir launch -n 4 --ps 2 -- my_program", "A cluster of six tasks on this machine"},
                        {"weir status grpc://127.0.0.1:2222", "The devices of a cluster"},
+                       {"weir top grpc://127.0.0.1:2222", "Its steps, bytes and memory, refreshed"},
                        {"weir trace grpc://127.0.0.1:2222 --steps 20 -o trace.json", "What its next 20 steps do"}},
           .exit_codes = {{"0", "Success."},
                          {"1", "The command failed; the reason is on standard error."},
@@ -47,6 +48,7 @@ int RunProgram(int argc, char** argv) {
   AddServerCommand(line);
   AddLaunchCommand(line);
   AddStatusCommand(line);
+  AddTopCommand(line);
   AddTraceCommand(line);
   AddProbeCommand(line);
   AddResolveCommand(line);

@@ -13,12 +13,17 @@
 #include "distribute/cluster/server_process.h"
 #include "tests/cluster/test_session.h"
 #include "tests/watch/metrics_testing.h"
+#include "tests/watch/program.h"
 #include "tools/http/http_client_testing.h"
 
 namespace weir {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kPsUp[] = "weir_peer_up{task=\"/job:ps/replica:0/task:0\"}";
 // A variable on the parameter server, to which each step adds from the worker.
@@ -95,6 +100,46 @@ TEST_F(WatchClusterTest, BytesAreCountedByTransport) {
   EXPECT_GT(sent, 1000);
   EXPECT_GT(ReportOf(Address("ps")).worker_steps().succeeded(), 19);
   EXPECT_EQ(ReportOf(Address("ps")).worker_session_size(), 1);
+}
+
+TEST_F(WatchClusterTest, StatusPrintsJson) {
+  const ProgramResult once = RunProgram({WEIR_PROGRAM, "status", "--json", cluster_->Target("worker", 0)});
+  EXPECT_EQ(once.code, 0);
+  const json report = json::parse(once.output);
+  EXPECT_EQ(report["task"], "/job:worker/replica:0/task:0");
+  EXPECT_EQ(report["http_address"], http_);
+  EXPECT_EQ(report["peer"][0]["task"], "/job:ps/replica:0/task:0");
+  const ProgramResult twice = RunProgram({WEIR_PROGRAM, "status", "--json", "--watch", "--interval", "0.1", "--count",
+                                          "2", cluster_->Target("worker", 0)});
+  EXPECT_EQ(twice.code, 0);
+  const size_t end = twice.output.find('\n');
+  EXPECT_EQ(json::parse(twice.output.substr(0, end))["state"], "serving");
+  EXPECT_EQ(json::parse(twice.output.substr(end + 1))["state"], "serving");
+}
+
+TEST_F(WatchClusterTest, TopShowsAllTasks) {
+  cluster_->Kill("ps", 0);
+  const ProgramResult top =
+      RunProgram({WEIR_PROGRAM, "top", "--interval", "0.2", "--count", "2", cluster_->Target("worker", 0)});
+  EXPECT_EQ(top.code, 0);
+  EXPECT_THAT(top.output, AllOf(ContainsRegex("worker:0 +up +[0-9.]+ +[0-9.]+ +[0-9.]+ "), ContainsRegex("ps:0 +down "),
+                                Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(WatchClusterTest, CtrlCEndsWatchingWell) {
+  const std::string target = cluster_->Target("worker", 0);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "top", target}, absl::Seconds(1)).code, 0);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "status", "--watch", "--json", target}, absl::Seconds(1)).code, 0);
+}
+
+TEST(WatchCommandTest, ATargetThatIsNotThereIsAnError) {
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "top", "--count", "1", "grpc://127.0.0.1:1"}).code, 1);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "top", "nowhere"}).code, 1);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "status", "--json", "grpc://127.0.0.1:1"}).code, 1);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "server", "--http-ready-file", "/dev/null", "--job", "worker", "--cluster",
+                        R"({"worker": ["127.0.0.1:1"]})"})
+                .code,
+            2);
 }
 
 TEST(WatchCommandTest, TheBoundAddressIsInAFile) {
