@@ -2,8 +2,11 @@
 
 import statistics
 import tempfile
+import threading
 import time
+import urllib.request
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from side import Cluster
 
@@ -26,6 +29,10 @@ class Steps:
     rounds: int = ROUNDS
     peer: str = "tensorflow"
 
+    def beside(self, side, cluster):
+        """Starts what runs beside the steps; returns a function that ends it."""
+        return lambda: None
+
     def open(self, side, graphs):
         """Returns a function that times one round, in seconds a unit of work, and one that ends everything."""
         flags = self.weir_flags if side.name == "weir" else self.peer_flags
@@ -36,12 +43,14 @@ class Steps:
             if own.with_name(own.name + ".pb").exists():
                 graph = own
             runner = side.runner(graph, cluster.target() if cluster else None)
+            end_beside = self.beside(side, cluster)
         except Exception:
             if cluster:
                 cluster.close()
             raise
 
         def close():
+            end_beside()
             runner.close()
             if cluster:
                 cluster.close()
@@ -58,6 +67,34 @@ class Steps:
             if took > ROUND_SECONDS / 4:
                 return max(1, round(steps * ROUND_SECONDS / took))
             steps = max(steps * 2, min(steps * 16, round(steps * ROUND_SECONDS / 3 / max(took, 1e-9))))
+
+
+@dataclass
+class Scraped(Steps):
+    """Steps on a server whose metrics are scraped each second, beside steps on one that is not watched."""
+
+    weir_flags: tuple = ("--http-port", "0", "--http-ready-file", "FOLDER/http")
+    peer: str = "without"
+
+    def beside(self, side, cluster):
+        if side.name == self.peer:
+            return lambda: None
+        address = (Path(cluster.folder.name) / "http").read_text().strip()
+        ended = threading.Event()
+
+        def scrape():
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            while not ended.wait(1.0):
+                opener.open(f"http://{address}/metrics", timeout=30).read()
+
+        scraper = threading.Thread(target=scrape)
+        scraper.start()
+
+        def end():
+            ended.set()
+            scraper.join()
+
+        return end
 
 
 @dataclass
@@ -221,9 +258,11 @@ def safeguards():
              ("rows", "pull and push 4,096 rows of 64", "rows_1", PS, "ms", 21),
              ("dense", "pull and push a dense 100 MB variable", "dense_1", PS, "ms", 7),
              ("mlp", "MLP 784-512-512-10, batch 100, SGD on a parameter server", "scaling_1", PS, "ms", 21))
-    return [Steps(f"price_{price}_{name}", f"price of {words}: {work}", unit, graph=graph, jobs=jobs, rounds=rounds,
-                  weir_flags=with_it, peer_flags=without, peer="without")
-            for price, words, with_it, without in prices for name, work, graph, jobs, unit, rounds in works]
+    watched = [Scraped("price_watching_null", f"price of metrics, scraped each second: {works[0][1]}", graph="workers_1",
+                       jobs={"worker": 1}, rounds=31)]
+    return watched + [Steps(f"price_{price}_{name}", f"price of {words}: {work}", unit, graph=graph, jobs=jobs, rounds=rounds,
+                            weir_flags=with_it, peer_flags=without, peer="without")
+                      for price, words, with_it, without in prices for name, work, graph, jobs, unit, rounds in works]
 
 
 def save_stalls():
