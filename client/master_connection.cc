@@ -1,5 +1,7 @@
 #include "client/master_connection.h"
 
+#include <optional>
+
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "core/logging.h"
@@ -90,6 +92,16 @@ absl::Status MasterConnection::Extend() {
   changes_sent_ = graph.changed_ops().size();
   nodes_sent_.store(node_ids, std::memory_order_release);
   return absl::OkStatus();
+}
+
+absl::Status MasterConnection::WithLine(const absl::Status& status) const {
+  const std::optional<ErrorOrigin> origin = OriginOf(status);
+  if (status.ok() || !origin.has_value()) return status;
+  const SourceLine line = scope_.LineOf(origin->node);
+  if (!line.known()) return status;
+  absl::Status located(status.code(), absl::StrCat(status.message(), " [node built at ", line.ToString(), "]"));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) { located.SetPayload(type, payload); });
+  return located;
 }
 
 absl::Status MasterConnection::Replace(const Opened& lost) {

@@ -44,6 +44,8 @@ class MasterConnection {
   MasterInterface* master() const { return master_.get(); }
   const SessionOptions& options() const { return options_; }
   absl::Status scope_status() const { return scope_.status(); }
+  // The error with the line of the program that built the node at fault, if it is known.
+  absl::Status WithLine(const absl::Status& status) const;
   int64_t NextRequestId() { return next_request_id_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

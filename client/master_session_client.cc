@@ -93,15 +93,15 @@ class MasterSessionClient::CallableClient : public Session::Callable {
                                      feeds.size());
     }
     RunCallableArgs args{.feeds = feeds};
-    ASSIGN_OR_RETURN(
-        RunStepResult result,
+    absl::StatusOr<RunStepResult> result =
         connection_->WithSession([&](const MasterConnection::Opened& session) -> absl::StatusOr<RunStepResult> {
           ASSIGN_OR_RETURN(args.handle, MakeIn(session));
           args.session_handle = session.handle;
           args.request_id = connection_->NextRequestId();
           return connection_->master()->RunCallable(StepCallWith(connection_->options(), 0), args);
-        }));
-    return std::move(result.fetches);
+        });
+    if (!result.ok()) return connection_->WithLine(result.status());
+    return std::move(result->fetches);
   }
 
  private:
@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Session>> MasterSessionClient::Create(std::shared
   RETURN_IF_ERROR(scope.status());
   auto connection =
       std::make_shared<MasterConnection>(std::move(master), std::move(keep_alive), scope, std::move(options));
-  RETURN_IF_ERROR(connection->Open());
+  RETURN_IF_ERROR(connection->WithLine(connection->Open()));
   return std::unique_ptr<Session>(new MasterSessionClient(std::move(connection)));
 }
 
@@ -147,35 +147,36 @@ absl::StatusOr<std::vector<Tensor>> MasterSessionClient::RunNamed(const NamedFee
                                                                   const std::vector<std::string>& targets,
                                                                   const RunOptions& run_options,
                                                                   tensorflow::RunMetadata* metadata) {
-  RETURN_IF_ERROR(connection_->ExtendIfNeeded());
+  RETURN_IF_ERROR(connection_->WithLine(connection_->ExtendIfNeeded()));
   NamedFeedList full_feeds;
   for (const auto& [name, tensor] : feeds) full_feeds.emplace_back(FullName(name), tensor);
   std::vector<std::string> full_fetches;
   for (const std::string& name : fetches) full_fetches.push_back(FullName(name));
   RunStepArgs args{
       .feeds = std::move(full_feeds), .fetches = std::move(full_fetches), .targets = targets, .options = *run_options};
-  ASSIGN_OR_RETURN(RunStepResult result, connection_->WithSession([&](const MasterConnection::Opened& session) {
+  absl::StatusOr<RunStepResult> result = connection_->WithSession([&](const MasterConnection::Opened& session) {
     args.session_handle = session.handle;
     args.request_id = connection_->NextRequestId();
     return connection_->master()->RunStep(StepCallWith(connection_->options(), run_options->timeout_in_ms()), args);
-  }));
-  if (metadata != nullptr) *metadata = std::move(result.metadata);
-  return std::move(result.fetches);
+  });
+  if (!result.ok()) return connection_->WithLine(result.status());
+  if (metadata != nullptr) *metadata = std::move(result->metadata);
+  return std::move(result->fetches);
 }
 
 absl::StatusOr<std::unique_ptr<Session::Callable>> MasterSessionClient::MakeCallable(
     const std::vector<Output>& feeds, const std::vector<Output>& fetches, const std::vector<Operation>& targets) {
   RETURN_IF_ERROR(CheckValid(feeds, "feed"));
   RETURN_IF_ERROR(CheckValid(fetches, "fetch"));
-  RETURN_IF_ERROR(connection_->ExtendIfNeeded());
+  RETURN_IF_ERROR(connection_->WithLine(connection_->ExtendIfNeeded()));
   tensorflow::CallableOptions options;
   for (const std::string& name : Names(feeds)) options.add_feed(name);
   for (const std::string& name : Names(fetches)) options.add_fetch(name);
   for (const std::string& name : Names(targets)) options.add_target(name);
   auto callable = std::make_unique<CallableClient>(connection_, std::move(options));
-  RETURN_IF_ERROR(
+  RETURN_IF_ERROR(connection_->WithLine(
       connection_->WithSession([&](const MasterConnection::Opened& session) { return callable->MakeIn(session); })
-          .status());
+          .status()));
   return std::unique_ptr<Callable>(std::move(callable));
 }
 

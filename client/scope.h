@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
+#include "client/ops/source_line.h"
 #include "core/api.h"
 #include "core/status.h"
 #include "graph/output.h"
@@ -46,6 +49,8 @@ class Scope {
   Scope WithNoControlDependencies() const;
   // Ops built below live on the same device as `op`.
   Scope ColocateWith(const Operation& op) const;
+  // Ops built below are reported as built at `line`, unless an outer line is set or it is in Weir's own sources.
+  Scope WithLine(const SourceLine& line) const;
   // Variables are created by `policy` (see client/variables.h); nullptr: plain ones.
   Scope WithVariablePolicy(std::shared_ptr<VariablePolicy> policy) const;
 
@@ -63,9 +68,16 @@ class Scope {
   // The name prefix without the last '/', and the next op's name (empty: its type's).
   std::string name() const { return prefix_.empty() ? "" : prefix_.substr(0, prefix_.size() - 1); }
   const std::string& op_name() const { return op_name_; }
+  // The known part of an output's shape. Loop variables are assumed to keep the shape of their first value.
+  PartialTensorShape ShapeOf(const Output& output) const;
+  // The line that built the node, or an unknown one. Thread-safe.
+  SourceLine LineOf(absl::string_view node) const;
+  // The scope of an operator on `operand` (client/ops/operators.h); nullopt if it was never built by a scope.
+  static std::optional<Scope> Of(const Output& operand);
 
   // A Const node; a literal takes the type `dtype`.
-  Output Constant(const Input& value, DataType dtype = DT_INVALID) const;
+  Output Constant(const Input& value, DataType dtype = DT_INVALID,
+                  const std::source_location& at = std::source_location::current()) const;
   // The graph's variables, in order of creation.
   const std::vector<ResourceVariable>& variables() const;
   void AddVariable(const ResourceVariable& variable) const;
@@ -74,12 +86,14 @@ class Scope {
   // Adds a node of type def.op() with these inputs. Its name, device, control inputs and colocation come from the
   // scope; type and number attributes missing in `def` are inferred from the inputs. Returns an invalid Operation on
   // error.
-  Operation AddOp(tensorflow::NodeDef def, const std::vector<InputList>& inputs) const;
+  Operation AddOp(tensorflow::NodeDef def, const std::vector<InputList>& inputs, const SourceLine& at = {}) const;
 
  private:
   struct Shared;
   explicit Scope(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   std::string NextName(absl::string_view op) const;
+  // The error with the line in front of it, if one is known.
+  absl::Status AtLine(const absl::Status& status, const SourceLine& at) const;
 
   std::shared_ptr<Shared> shared_;
   std::string prefix_;  // "" or "a/b/"
@@ -87,6 +101,7 @@ class Scope {
   std::string device_;
   std::vector<Node*> control_dependencies_;
   std::vector<std::string> colocate_with_;
+  SourceLine line_;
   std::shared_ptr<VariablePolicy> variable_policy_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "client/initializers.h"
 #include "client/ops.h"
+#include "graph/graph.h"
 
 namespace weir {
 
@@ -13,8 +14,9 @@ bool InReplica(const Scope& scope) {
 
 }  // namespace
 
-ResourceVariable ResourceVariable::Make(const Scope& scope, const TensorShape& shape, DataType dtype,
+ResourceVariable ResourceVariable::Make(const OpScope& at, const TensorShape& shape, DataType dtype,
                                         const Initializer& initializer, VariableOptions options) {
+  const Scope scope = at.Located();
   if (scope.variable_policy() != nullptr) {
     return scope.variable_policy()->Make(scope, shape, dtype, initializer, options);
   }
@@ -28,7 +30,7 @@ ResourceVariable ResourceVariable::MakeOne(const Scope& scope, const TensorShape
                                            const Initializer& initializer, VariableOptions options) {
   ResourceVariable variable;
   const Scope inner = scope.SubScope(scope.op_name().empty() ? "variable" : scope.op_name());
-  // The node and the checkpoint entry are named exactly like the scope: "hidden/weights".
+  // The node and the checkpoint entry are named exactly like the scope: "hidden/kernel".
   variable.name_ = inner.name();
   if (options.save_name.empty()) options.save_name = variable.name_;
   variable.shape_ = shape;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/ops/op_scope.h"
 #include "client/scope.h"
 #include "core/api.h"
 #include "graph/output.h"
@@ -55,7 +56,7 @@ class ResourceVariable {
 
   // Adds a variable named by the scope ("variable" by default) and lists it in the scope. On an error, which is
   // recorded in the scope, it is invalid.
-  static ResourceVariable Make(const Scope& scope, const TensorShape& shape, DataType dtype,
+  static ResourceVariable Make(const OpScope& scope, const TensorShape& shape, DataType dtype,
                                const Initializer& initializer, VariableOptions options = {});
 
   bool valid() const { return handle_.valid(); }

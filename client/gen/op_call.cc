@@ -5,7 +5,7 @@
 
 namespace weir {
 
-OpCall::OpCall(const Scope& scope, const char* op) : scope_(scope) { def_.set_op(op); }
+OpCall::OpCall(const OpScope& scope, const char* op) : scope_(scope) { def_.set_op(op); }
 OpCall::~OpCall() = default;
 
 void OpCall::Arg(const Input& input) { inputs_.push_back({input}); }
@@ -18,7 +18,7 @@ void OpCall::Attr(const char* name, const std::vector<NameAttrList>& functions) 
 }
 
 Operation OpCall::Add() {
-  operation_ = scope_.AddOp(std::move(def_), inputs_);
+  operation_ = scope_.scope().AddOp(std::move(def_), inputs_, scope_.line());
   return operation_;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "client/scope.h"
+#include "client/ops/op_scope.h"
 #include "core/op/attr_value.h"
 #include "core/proto_value.h"
 #include "graph/output.h"
@@ -15,7 +15,7 @@ namespace weir {
 // Adds one op: pass arguments in order, then attributes, call Add, then take outputs in order.
 class OpCall {
  public:
-  OpCall(const Scope& scope, const char* op);
+  OpCall(const OpScope& scope, const char* op);
   ~OpCall();
   OpCall(const OpCall&) = delete;
 
@@ -35,7 +35,7 @@ class OpCall {
   OutputList TakeList(const char* count_attr);
 
  private:
-  const Scope& scope_;
+  const OpScope& scope_;
   tensorflow::NodeDef def_;
   std::vector<InputList> inputs_;
   Operation operation_;

@@ -117,7 +117,7 @@ struct Wrapper {
   }
   // Parameters; `declare` adds default arguments.
   std::string Parameters(bool declare) const {
-    std::vector<std::string> params = {"const Scope& scope"};
+    std::vector<std::string> params = {"const OpScope& scope"};
     for (const ArgDef& arg : op.input_arg()) {
       params.push_back(absl::StrCat(IsList(arg) ? "const InputList& " : "const Input& ", Identifier(arg.name())));
     }
@@ -217,7 +217,8 @@ std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops) {
   std::string text =
       "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes.\n"
       "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <string>\n#include <vector>\n\n"
-      "#include \"client/scope.h\"\n#include \"core/proto_value.h\"\n#include \"core/tensor/tensor.h\"\n"
+      "#include \"client/ops/op_scope.h\"\n#include \"client/scope.h\"\n"
+      "#include \"core/proto_value.h\"\n#include \"core/tensor/tensor.h\"\n"
       "#include \"graph/output.h\"\n\nnamespace weir {\nnamespace WEIR_API ops {\n\n";
   for (const auto* op : ops) text += WrapperDeclaration(*op);
   return text + "}  // namespace ops\n}  // namespace weir\n";
