@@ -217,7 +217,7 @@ std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops) {
   std::string text =
       "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes.\n"
       "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <string>\n#include <vector>\n\n"
-      "#include \"client/ops/op_scope.h\"\n#include \"client/scope.h\"\n"
+      "#include \"client/ops/op_scope.h\"\n#include \"client/ops/operators.h\"\n#include \"client/scope.h\"\n"
       "#include \"core/proto_value.h\"\n#include \"core/tensor/tensor.h\"\n"
       "#include \"graph/output.h\"\n\nnamespace weir {\nnamespace WEIR_API ops {\n\n";
   for (const auto* op : ops) text += WrapperDeclaration(*op);
