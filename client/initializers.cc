@@ -1,11 +1,14 @@
 #include "client/initializers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "client/ops.h"
 
-namespace weir::initializers {
+namespace weir {
+namespace initializers {
 namespace {
 
 Tensor ShapeTensor(const TensorShape& shape) { return Tensor::Vector<int64_t>(shape.dim_sizes()); }
@@ -86,11 +89,56 @@ Initializer GlorotUniform(int64_t seed) {
   };
 }
 
-Initializer HeNormal(int64_t seed) {
+namespace {
+
+// Uniform or truncated normal, with this variance.
+Initializer WithVariance(const std::function<double(const Fans&)>& variance, bool uniform, int64_t seed) {
   return [=](const Scope& scope, const TensorShape& shape, DataType dtype) {
-    const double stddev = std::sqrt(2.0 / Fans(shape).in) / kTruncationFactor;
-    return TruncatedNormal(0, stddev, seed)(scope, shape, dtype);
+    const double stddev = std::sqrt(variance(Fans(shape)));
+    if (!uniform) return TruncatedNormal(0, stddev / kTruncationFactor, seed)(scope, shape, dtype);
+    const double limit = std::sqrt(3.0) * stddev;
+    return RandomUniform(-limit, limit, seed)(scope, shape, dtype);
   };
 }
 
-}  // namespace weir::initializers
+}  // namespace
+
+Initializer GlorotNormal(int64_t seed) {
+  return WithVariance([](const Fans& fans) { return 2 / (fans.in + fans.out); }, /*uniform=*/false, seed);
+}
+Initializer HeNormal(int64_t seed) {
+  return WithVariance([](const Fans& fans) { return 2 / fans.in; }, /*uniform=*/false, seed);
+}
+Initializer HeUniform(int64_t seed) {
+  return WithVariance([](const Fans& fans) { return 2 / fans.in; }, /*uniform=*/true, seed);
+}
+Initializer LecunNormal(int64_t seed) {
+  return WithVariance([](const Fans& fans) { return 1 / fans.in; }, /*uniform=*/false, seed);
+}
+Initializer LecunUniform(int64_t seed) {
+  return WithVariance([](const Fans& fans) { return 1 / fans.in; }, /*uniform=*/true, seed);
+}
+
+// The Q of a random matrix, with the signs of R's diagonal, is uniformly distributed.
+Initializer Orthogonal(double gain, int64_t seed) {
+  return [=](const Scope& scope, const TensorShape& shape, DataType dtype) {
+    if (shape.dims() < 2) {
+      scope.UpdateStatus(errors::InvalidArgument("An orthogonal initial value needs rank 2 or more; '", scope.name(),
+                                                 "' has shape ", shape.ToString()));
+      return Output();
+    }
+    const int64_t columns = shape.dim_size(shape.dims() - 1);
+    const int64_t rows = columns == 0 ? 0 : shape.num_elements() / columns;
+    const TensorShape tall({std::max(rows, columns), std::min(rows, columns)});
+    const Output random = ops::RandomStandardNormal(scope, ShapeTensor(tall), DT_FLOAT, {.seed = seed, .seed2 = seed});
+    const auto qr = ops::Qr(scope, random);
+    const Output signs = ops::Sign(scope, ops::MatrixDiagPart(scope, qr.r));
+    Output q = ops::Mul(scope, qr.q, signs);
+    if (rows < columns) q = ops::Transpose(scope, q, Tensor::Vector<int32_t>({1, 0}));
+    const Output value = ops::Reshape(scope, ops::Mul(scope, q, gain), ShapeTensor(shape));
+    return dtype == DT_FLOAT ? value : ops::Cast(scope, value, dtype);
+  };
+}
+
+}  // namespace initializers
+}  // namespace weir

@@ -18,7 +18,7 @@ absl::Status SplitRows(const Mesh& mesh, const std::string& axis, const layers::
 // Each device has some of the rows; look-ups return zeros for others, and are summed.
 absl::Status SplitVocabulary(const Mesh& mesh, const std::string& axis, const layers::Embedding& layer);
 
-// Layouts by variable names: the first rule whose pattern ("block_*/up/weights", as in fnmatch) matches applies.
+// Layouts by variable names: the first rule whose pattern ("block_*/up/kernel", as in fnmatch) matches applies.
 struct LayoutRule {
   std::string variables;
   std::vector<std::string> specs;

@@ -157,15 +157,15 @@ ChainModel Model(const ModelOptions& options) {
 std::vector<LayoutRule> TensorLayouts(const std::string& axis) {
   const std::vector<std::string> columns = {Mesh::kUnsharded, axis}, rows = {axis, Mesh::kUnsharded};
   return {
-      {"embedding/tokens/table", rows},
-      {"block_*/attention/out/weights", rows},
+      {"embedding/tokens/embeddings", rows},
+      {"block_*/attention/out/kernel", rows},
       {"block_*/attention/out/bias", {Mesh::kUnsharded}},
-      {"block_*/attention/*/weights", columns},
+      {"block_*/attention/*/kernel", columns},
       {"block_*/attention/*/bias", {axis}},
-      {"block_*/up/weights", columns},
+      {"block_*/up/kernel", columns},
       {"block_*/up/bias", {axis}},
-      {"block_*/down/weights", rows},
-      {"head/logits/weights", columns},
+      {"block_*/down/kernel", rows},
+      {"head/logits/kernel", columns},
   };
 }
 

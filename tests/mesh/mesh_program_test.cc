@@ -31,11 +31,11 @@ Mesh Make(std::vector<Mesh::Axis> axes) { return *TaskMesh(std::move(axes), kTas
 // Two pairs of columns and rows, and a table by rows.
 std::vector<LayoutRule> Rules() {
   const std::string all = Mesh::kUnsharded;
-  return {{"tokens/*/table", {"model", all}},
-          {"one/dense/weights", {all, "model"}},
+  return {{"tokens/*/embeddings", {"model", all}},
+          {"one/dense/kernel", {all, "model"}},
           {"one/dense/bias", {"model"}},
-          {"two/dense/weights", {"model", all}},
-          {"three/dense/weights", {all, "model"}}};
+          {"two/dense/kernel", {"model", all}},
+          {"three/dense/kernel", {all, "model"}}};
 }
 
 struct Form {
@@ -125,7 +125,7 @@ TEST(MeshProgram, SplitOptimizerStateScattersGradientsAndGathersParameters) {
   const auto scope = BuildMeshProgram(program.scope, {.fetches = {program.loss}});
   ASSERT_TRUE(scope.ok()) << scope.status();
   EXPECT_GT(Count(*scope->graph(), "CollectiveReduceScatterV2"), 0);
-  const Node* const slot = scope->graph()->FindNode("one/dense/weights/Adam/m/handle/device_1");
+  const Node* const slot = scope->graph()->FindNode("one/dense/kernel/Adam/m/handle/device_1");
   ASSERT_NE(slot, nullptr);
   PartialTensorShape shape;
   ASSERT_TRUE(GetNodeAttr(slot->def(), "shape", &shape).ok());
@@ -174,12 +174,12 @@ ResourceVariable Find(const SmallProgram& program, const std::string& name) {
 }
 
 TEST(MeshProgram, RefusesAnAxisThatDoesNotDivide) {
-  EXPECT_THAT(Refusal([](const SmallProgram& program) {
-                return SetLayout(Find(program, "one/dense/weights").handle(), Make({{"model", 3}}),
-                                 {Mesh::kUnsharded, "model"});
-              }),
-              AllOf(HasSubstr("Node 'one/dense/weights/handle'"),
-                    HasSubstr("Dimension 1 of shape [8,8] does not divide by mesh axis 'model' of size 3")));
+  EXPECT_THAT(
+      Refusal([](const SmallProgram& program) {
+        return SetLayout(Find(program, "one/dense/kernel").handle(), Make({{"model", 3}}), {Mesh::kUnsharded, "model"});
+      }),
+      AllOf(HasSubstr("Node 'one/dense/kernel/handle'"),
+            HasSubstr("Dimension 1 of shape [8,8] does not divide by mesh axis 'model' of size 3")));
 }
 
 TEST(MeshProgram, RefusesAnUnknownAxis) {
@@ -192,8 +192,8 @@ TEST(MeshProgram, RefusesAnUnknownAxis) {
 TEST(MeshProgram, RefusesLayoutsThatContradictEachOther) {
   EXPECT_THAT(Refusal([](const SmallProgram& program) -> absl::Status {
                 const Mesh mesh = Make({{"model", 2}});
-                RETURN_IF_ERROR(SetLayout(Find(program, "one/dense/weights").handle(), mesh, {"model", "unsharded"}));
-                return SetLayout(Find(program, "one/dense/weights/Adam/m").handle(), mesh, {"unsharded", "model"});
+                RETURN_IF_ERROR(SetLayout(Find(program, "one/dense/kernel").handle(), mesh, {"model", "unsharded"}));
+                return SetLayout(Find(program, "one/dense/kernel/Adam/m").handle(), mesh, {"unsharded", "model"});
               }),
               AllOf(HasSubstr("ResourceApplyAdam"), HasSubstr("conflicting layouts"), HasSubstr("give them the same")));
 }
@@ -208,7 +208,7 @@ TEST(MeshProgram, RefusesALayoutOfAnotherRank) {
 
 TEST(MeshProgram, RefusesAxesThatAreUsedTwice) {
   EXPECT_THAT(Refusal([](const SmallProgram& program) {
-                return SetLayout(Find(program, "one/dense/weights").handle(), Make({{"model", 2}}), {"model", "model"});
+                return SetLayout(Find(program, "one/dense/kernel").handle(), Make({{"model", 2}}), {"model", "model"});
               }),
               HasSubstr("Mesh axis 'model' splits two dimensions of one tensor"));
 }

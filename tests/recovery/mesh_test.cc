@@ -41,10 +41,10 @@ absl::Status SetLayouts(const SmallProgram& program, Form form) {
   if (form == Form::kTensor) {
     ASSIGN_OR_RETURN(const Mesh mesh, ClusterMesh({{"model", 2}}, "worker"));
     return SetLayouts(program.scope, mesh,
-                      {{"tokens/*/table", {"model", all}},
-                       {"one/dense/weights", {all, "model"}},
+                      {{"tokens/*/embeddings", {"model", all}},
+                       {"one/dense/kernel", {all, "model"}},
                        {"one/dense/bias", {"model"}},
-                       {"two/dense/weights", {"model", all}}});
+                       {"two/dense/kernel", {"model", all}}});
   }
   ASSIGN_OR_RETURN(const Mesh mesh, ClusterMesh({{"data", 2}}, "worker"));
   RETURN_IF_ERROR(SplitBatch(mesh, "data", {program.input, program.labels}));
