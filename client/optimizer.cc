@@ -6,6 +6,7 @@
 #include "client/gradients.h"
 #include "client/initializers.h"
 #include "client/ops.h"
+#include "client/optimizers/moments.h"
 
 namespace weir {
 
@@ -86,7 +87,8 @@ Operation SlotOptimizer::ApplyGradients(const Scope& scope, const std::vector<Gr
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : gradients) {
     if (!gradient.valid()) continue;
-    const Scope beside = inner.WithDevice(scope.device()).ColocateWith(variable.handle().op());
+    const Scope colocated = inner.WithDevice(scope.device()).ColocateWith(variable.handle().op());
+    const Scope beside = AfterDecay(colocated, variable, gradient.values);
     if (!gradient.is_sparse()) {
       updates.push_back(ApplyDense(beside, variable, gradient.values));
       continue;
@@ -122,6 +124,19 @@ void SlotOptimizer::AddSlots(const Scope& scope, const std::vector<ResourceVaria
           initializers::Constant(initial_value), {.trainable = false});
     }
   }
+}
+
+void SlotOptimizer::SetWeightDecay(WeightDecay decay, const Input& learning_rate) {
+  decay_ = std::move(decay);
+  decay_learning_rate_ = learning_rate;
+}
+
+Scope SlotOptimizer::AfterDecay(const Scope& scope, const ResourceVariable& variable, const Output& gradient) const {
+  if (!Decays(decay_, variable)) return scope;
+  const Scope after = scope.WithControlDependencies(std::vector<Output>{gradient});
+  const Output part = ops::Mul(after, ops::Mul(after, variable.Read(after), decay_.rate), decay_learning_rate_);
+  return scope.WithControlDependencies(
+      std::vector<Operation>{ops::AssignSubVariableOp(after, variable.handle(), part)});
 }
 
 const ResourceVariable& SlotOptimizer::Slot(const ResourceVariable& variable, const std::string& slot) const {
@@ -195,8 +210,8 @@ class Adagrad : public SlotOptimizer {
 
 class Adam : public SlotOptimizer {
  public:
-  Adam(Input rate, double beta1, double beta2, double epsilon)
-      : SlotOptimizer("Adam"), rate_(std::move(rate)), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
+  Adam(const std::string& name, Input rate, double beta1, double beta2, double epsilon)
+      : SlotOptimizer(name), rate_(std::move(rate)), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
 
  protected:
   std::vector<SlotSpec> Slots() const override { return {{"m"}, {"v"}}; }
@@ -276,22 +291,34 @@ class RMSProp : public SlotOptimizer {
   const double decay_, momentum_, epsilon_;
 };
 
+// With the options' weight decay.
+template <typename Options>
+std::unique_ptr<Optimizer> Decaying(std::unique_ptr<SlotOptimizer> optimizer, const Options& options) {
+  optimizer->SetWeightDecay(options.weight_decay, options.learning_rate);
+  return optimizer;
+}
+
 }  // namespace
 
-std::unique_ptr<Optimizer> GradientDescentOptimizer(const Input& learning_rate) {
-  return std::make_unique<GradientDescent>(learning_rate);
+std::unique_ptr<Optimizer> GradientDescentOptimizer(const GradientDescentOptions& options) {
+  return Decaying(std::make_unique<GradientDescent>(options.learning_rate), options);
 }
-std::unique_ptr<Optimizer> MomentumOptimizer(const Input& learning_rate, double momentum, bool use_nesterov) {
-  return std::make_unique<Momentum>(learning_rate, momentum, use_nesterov);
+std::unique_ptr<Optimizer> MomentumOptimizer(const MomentumOptions& options) {
+  return Decaying(std::make_unique<Momentum>(options.learning_rate, options.momentum, options.use_nesterov), options);
 }
-std::unique_ptr<Optimizer> AdagradOptimizer(const Input& learning_rate, double initial_accumulator_value) {
-  return std::make_unique<Adagrad>(learning_rate, initial_accumulator_value);
+std::unique_ptr<Optimizer> AdagradOptimizer(const AdagradOptions& options) {
+  return Decaying(std::make_unique<Adagrad>(options.learning_rate, options.initial_accumulator_value), options);
 }
-std::unique_ptr<Optimizer> AdamOptimizer(const Input& learning_rate, double beta1, double beta2, double epsilon) {
-  return std::make_unique<Adam>(learning_rate, beta1, beta2, epsilon);
+std::unique_ptr<Optimizer> AdamOptimizer(const AdamOptions& options) {
+  return std::make_unique<Adam>("Adam", options.learning_rate, options.beta1, options.beta2, options.epsilon);
 }
-std::unique_ptr<Optimizer> RMSPropOptimizer(const Input& learning_rate, double decay, double momentum, double epsilon) {
-  return std::make_unique<RMSProp>(learning_rate, decay, momentum, epsilon);
+std::unique_ptr<Optimizer> AdamWOptimizer(const AdamWOptions& options) {
+  return Decaying(std::make_unique<Adam>("AdamW", options.learning_rate, options.beta1, options.beta2, options.epsilon),
+                  options);
+}
+std::unique_ptr<Optimizer> RMSPropOptimizer(const RMSPropOptions& options) {
+  return Decaying(std::make_unique<RMSProp>(options.learning_rate, options.decay, options.momentum, options.epsilon),
+                  options);
 }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "client/optimizers/options.h"
 #include "client/scope.h"
 #include "client/variables.h"
 #include "core/api.h"
@@ -53,6 +54,8 @@ class SlotOptimizer : public Optimizer {
   Operation ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                            const ResourceVariable& global_step = {}) override;
   void MakeSlots(const Scope& scope, const std::vector<ResourceVariable>& variables) override;
+  // Before each update, by this learning rate.
+  void SetWeightDecay(WeightDecay decay, const Input& learning_rate);
 
  protected:
   explicit SlotOptimizer(std::string name) : name_(std::move(name)) {}
@@ -77,27 +80,16 @@ class SlotOptimizer : public Optimizer {
   const ResourceVariable& Slot(const ResourceVariable& variable, const std::string& slot) const;
 
  private:
+  // `scope`, after the decay of `variable`, if it decays, which waits for the gradient.
+  Scope AfterDecay(const Scope& scope, const ResourceVariable& variable, const Output& gradient) const;
   void AddSlots(const Scope& scope, const std::vector<ResourceVariable>& variables);
 
   const std::string name_;
+  WeightDecay decay_;
+  Input decay_learning_rate_ = 0.0;
   absl::flat_hash_map<std::pair<Output, std::string>, ResourceVariable> slots_;  // by variable handle and slot name
   // Whether MakeSlots was called.
   bool has_slots_ = false;
 };
-
-// A learning rate is a number, or an output evaluated in each step: see client/training/schedules.h.
-
-// w -= learning_rate * g
-std::unique_ptr<Optimizer> GradientDescentOptimizer(const Input& learning_rate);
-// a = momentum * a + g; w -= learning_rate * a (with Nesterov's look-ahead: g + momentum * a)
-std::unique_ptr<Optimizer> MomentumOptimizer(const Input& learning_rate, double momentum, bool use_nesterov = false);
-// a += g^2; w -= learning_rate * g / sqrt(a). Duchi et al. 2011.
-std::unique_ptr<Optimizer> AdagradOptimizer(const Input& learning_rate, double initial_accumulator_value = 0.1);
-// Kingma and Ba 2014, with epsilon outside of the corrected root ("epsilon hat").
-std::unique_ptr<Optimizer> AdamOptimizer(const Input& learning_rate = 0.001, double beta1 = 0.9, double beta2 = 0.999,
-                                         double epsilon = 1e-8);
-// ms = decay * ms + (1 - decay) * g^2; mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom
-std::unique_ptr<Optimizer> RMSPropOptimizer(const Input& learning_rate, double decay = 0.9, double momentum = 0,
-                                            double epsilon = 1e-10);
 
 }  // namespace weir
