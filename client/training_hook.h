@@ -11,6 +11,10 @@
 #include "core/api.h"
 #include "core/status.h"
 
+namespace tensorflow {
+class StepStats;
+}
+
 namespace WEIR_API weir {
 
 // The outcome of one step.
@@ -18,6 +22,7 @@ struct StepReport {
   int64_t global_step = 0;      // after the step
   std::vector<Tensor> fetches;  // requested by the loop's options
   absl::Duration duration;
+  std::shared_ptr<const tensorflow::StepStats> trace;  // null unless a hook asked for it
 };
 
 // One recovery, from the failure to the first step after it.
@@ -35,6 +40,8 @@ class TrainingHook {
   virtual ~TrainingHook() = default;
   // After the state was initialised or restored, before the first step.
   virtual absl::Status Begin(Session& session, int64_t global_step) { return absl::OkStatus(); }
+  // Before each attempt of a step: whether it is traced, for StepReport::trace. `global_step` is that after the step.
+  virtual bool TracesStep(int64_t global_step) { return false; }
   // After each step. True stops the loop.
   virtual absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) { return false; }
   // After the checkpoint of this step is complete.

@@ -11,6 +11,7 @@
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/clock.h"
 #include "core/logging.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
@@ -153,7 +154,14 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
   StepReport report;
   std::vector<Output> fetches = options_.fetches;
   if (shares_variables()) fetches.push_back(global_step_after_);
-  ASSIGN_OR_RETURN(report.fetches, session.Run(feeds, fetches, {options_.train}));
+  RunOptions run_options;
+  tensorflow::RunMetadata metadata;
+  bool is_traced = false;
+  for (const auto& hook : options_.hooks) is_traced |= hook->TracesStep(global_step_ + 1);
+  if (is_traced) run_options->set_trace_level(tensorflow::RunOptions::FULL_TRACE);
+  ASSIGN_OR_RETURN(report.fetches,
+                   session.Run(feeds, fetches, {options_.train}, run_options, is_traced ? &metadata : nullptr));
+  if (is_traced) report.trace = std::make_shared<tensorflow::StepStats>(std::move(*metadata.mutable_step_stats()));
   report.duration = MonotonicNow() - start;
   ++global_step_;
   if (shares_variables()) {
