@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "core/files/file_system.h"
 #include "core/mutex.h"
@@ -41,7 +42,16 @@ LoadedPlugins& Plugins() {
   return *plugins;
 }
 
-absl::Status CheckOwnership(const fs::path& path) {
+// The path of libweir.so, if this code is in it; empty in a program that has Weir within.
+std::string OwnSharedLibrary() {
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&OwnSharedLibrary), &self) == 0) return "";
+  const std::string name = self.dli_fname;
+  return absl::StartsWith(fs::path(name).filename().string(), "libweir.so") ? name : "";
+}
+
+// Not for a file in a folder that every user may change.
+absl::Status CheckWritable(const fs::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return errors::NotFound(path.string(), ": ", strerror(errno));
   if ((status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
@@ -50,15 +60,15 @@ absl::Status CheckOwnership(const fs::path& path) {
 
 // The file's canonical path, if it is in one of the folders.
 absl::StatusOr<std::string> Admit(const std::string& path, std::vector<std::string> folders) {
-  if (folders.empty()) folders.push_back(DefaultPluginFolder());
+  if (std::string folder = DefaultPluginFolder(); !folder.empty()) folders.push_back(std::move(folder));
   std::error_code error;
   const fs::path file = fs::canonical(path, error);
   if (error) return errors::NotFound("Plug-in ", path, ": ", error.message());
   for (const std::string& folder : folders) {
     const fs::path allowed = fs::canonical(folder, error);
     if (error || file.parent_path() != allowed) continue;
-    RETURN_IF_ERROR(CheckOwnership(allowed));
-    RETURN_IF_ERROR(CheckOwnership(file));
+    RETURN_IF_ERROR(CheckWritable(allowed));
+    RETURN_IF_ERROR(CheckWritable(file));
     return file.string();
   }
   return errors::PermissionDenied("Plug-in ", file.string(),
@@ -80,11 +90,11 @@ absl::Status CheckAbi(const std::string& path) {
 }  // namespace
 
 std::string DefaultPluginFolder() {
-  Dl_info self{};
   std::error_code error;
-  if (dladdr(reinterpret_cast<const void*>(&DefaultPluginFolder), &self) == 0) return "";
-  const fs::path folder = fs::canonical(self.dli_fname, error).parent_path();
-  return (folder.filename() == "bin" ? folder.parent_path() / "lib" / "weir" : folder / "weir").string();
+  const std::string library = OwnSharedLibrary();
+  const fs::path file = fs::canonical(library.empty() ? "/proc/self/exe" : library, error);
+  if (error) return "";
+  return (library.empty() ? file.parent_path().parent_path() / "lib" : file.parent_path()) / "weir";
 }
 
 absl::Status LoadPlugin(const std::string& path, const PluginOptions& options) {
@@ -98,6 +108,12 @@ absl::Status LoadPlugin(const std::string& path, const PluginOptions& options) {
     }
   }
   RETURN_IF_ERROR(CheckAbi(file));
+  if (OwnSharedLibrary().empty()) {
+    return errors::FailedPrecondition(
+        "Plug-in ", file,
+        " needs libweir.so, but this program has Weir within: link it with the shared library "
+        "(Weir::client), or use the installed weir");
+  }
   const std::array<const char*, 1> candidates = {file.c_str()};
   ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open("Plug-in", candidates));
   void (*family_of)(OpFamily*) = nullptr;

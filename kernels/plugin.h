@@ -35,18 +35,20 @@
 namespace WEIR_API weir {
 
 struct PluginOptions {
-  // Folders whose plug-ins may be loaded. Empty: DefaultPluginFolder().
+  // Folders whose plug-ins may be loaded, besides DefaultPluginFolder().
   std::vector<std::string> folders;
 };
 
-// Where plug-ins are installed: the folder weir beside libweir.so, such as "/usr/lib/weir".
+// Where plug-ins are installed: the folder weir beside libweir.so, such as "/usr/lib/weir". Empty if that is unknown.
 std::string DefaultPluginFolder();
 
 // Loads a plug-in into this process: its ops are there in every Scope, local session and server made afterwards. It
-// stays loaded until the process ends; loading it again changes nothing. Thread-safe. Nothing is loaded on an error:
-// - PermissionDenied if the file is in none of the folders, or if others than its owner may write to file or folder;
+// stays loaded until the process ends; loading it again changes nothing. Thread-safe. No op is registered on an error:
+// - PermissionDenied if the file is in none of the folders, or if every user may write to file or folder;
 // - InvalidArgument for a file that is no plug-in;
-// - FailedPrecondition, with both ABIs, for one that was built for another version of Weir or of its libraries;
+// - FailedPrecondition, with both ABIs, for one that was built for another version of Weir or of its libraries; also in
+// a
+//   program that is not linked with libweir.so, which the plug-in needs;
 // - AlreadyExists, naming it, if an op is defined already.
 absl::Status LoadPlugin(const std::string& path, const PluginOptions& options = {});
 
