@@ -1,8 +1,5 @@
 #include "client/models/frozen_graph.h"
 
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -15,6 +12,7 @@
 #include "client/models/variable_freezer.h"
 #include "core/files/file_system.h"
 #include "core/op/attr_value.h"
+#include "core/proto_text.h"
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/shapes/shape_refiner.h"
@@ -27,19 +25,12 @@ using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
 constexpr char kSignature[] = "serving_default";
-constexpr int kMaxDepth = 100;  // of messages in text form
 
 absl::StatusOr<GraphDef> ReadGraphDef(FileSystem* files, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files, path, std::numeric_limits<int>::max()));
   GraphDef graph;
   if (graph.ParseFromString(bytes) && !graph.node().empty()) return graph;
-  google::protobuf::TextFormat::Parser parser;
-  parser.SetRecursionLimit(kMaxDepth);
-  struct Silent : google::protobuf::io::ErrorCollector {
-    void AddError(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
-  } silent;
-  parser.RecordErrorsTo(&silent);
-  if (parser.ParseFromString(bytes, &graph) && !graph.node().empty()) return graph;
+  if (ParseProtoText(bytes, &graph).ok() && !graph.node().empty()) return graph;
   return errors::DataLoss(path, " is truncated, or is not a GraphDef");
 }
 

@@ -1,7 +1,5 @@
 #include "client/models/saved_model_file.h"
 
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/models/needed_nodes.h"
 #include "core/op/op_registry.h"
+#include "core/proto_text.h"
 #include "core/tensor/tensor_proto.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/tensor.pb.h"
@@ -113,8 +112,7 @@ absl::StatusOr<std::unique_ptr<tensorflow::SavedModel>> ReadSavedModelFile(FileS
   const std::string& path = is_text ? text : binary;
   ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files, path, std::numeric_limits<int>::max()));
   auto model = std::make_unique<tensorflow::SavedModel>();
-  const bool parsed =
-      is_text ? google::protobuf::TextFormat::ParseFromString(bytes, model.get()) : model->ParseFromString(bytes);
+  const bool parsed = is_text ? ParseProtoText(bytes, model.get()).ok() : model->ParseFromString(bytes);
   if (!parsed) return errors::DataLoss(path, " is truncated, or is not a SavedModel");
   if (model->saved_model_schema_version() > kSchemaVersion) {
     return errors::Unimplemented(path, " has schema version ", model->saved_model_schema_version(),
