@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -81,6 +82,15 @@ _starter: Optional[_Starter] = None
 _starter_lock = threading.Lock()
 
 
+def _forget_starter() -> None:
+    """In a forked child, which has no thread but its own."""
+    global _starter, _starter_lock  # pylint: disable=global-statement
+    _starter, _starter_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_starter)
+
+
 def _start(arguments: Sequence[str], **options) -> subprocess.Popen:
     global _starter  # pylint: disable=global-statement  # one thread for all clusters
     with _starter_lock:
@@ -109,7 +119,7 @@ class Cluster:
         self.log_dir.mkdir(parents=True, exist_ok=True)
         ports = iter(_free_ports(sum(jobs.values())))
         self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
-        self._stop = weakref.finalize(self, Cluster._stop_all, self._processes, self._temporary)
+        self._stop = weakref.finalize(self, Cluster._stop_all, os.getpid(), self._processes, self._temporary)
         try:
             for job, addresses in self.spec.items():
                 for index in range(len(addresses)):
@@ -168,7 +178,7 @@ class Cluster:
             while not self._ready_file(name).exists():
                 if process.poll() is not None:
                     log = self._end_of_log(name)
-                    kind = _PortTaken if "ALREADY_EXISTS" in log else LaunchError
+                    kind = _PortTaken if re.search("ALREADY_EXISTS.* choose another port", log) else LaunchError
                     raise kind(f"{name} ended with {process.returncode}:\n{log}")
                 if time.monotonic() > deadline:
                     raise LaunchError(f"{name} was not ready after {timeout:g} s:\n{self._end_of_log(name)}")
@@ -178,7 +188,9 @@ class Cluster:
         return "\n".join(self._log_file(name).read_text(errors="replace").splitlines()[-_QUOTED_LOG_LINES:])
 
     @staticmethod
-    def _stop_all(processes: Dict[str, subprocess.Popen], temporary: tempfile.TemporaryDirectory) -> None:
+    def _stop_all(owner: int, processes: Dict[str, subprocess.Popen], temporary: tempfile.TemporaryDirectory) -> None:
+        if os.getpid() != owner:  # a forked child: the servers are its parent's
+            return
         for process in processes.values():
             process.terminate()
         for process in processes.values():
