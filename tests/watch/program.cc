@@ -30,9 +30,20 @@ bool ReadUntil(int pipe, absl::Time time, std::string* output) {
   }
 }
 
+// Reads some output; false if there is none in time.
+bool ReadOnce(int pipe, absl::Time time, std::string* output) {
+  pollfd file = {.fd = pipe, .events = POLLIN};
+  const absl::Duration left = time - MonotonicNow();
+  if (poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(left))) <= 0) return false;
+  char buffer[4096];
+  const ssize_t got = read(pipe, buffer, sizeof(buffer));
+  if (got > 0) output->append(buffer, static_cast<size_t>(got));
+  return got > 0;
+}
+
 }  // namespace
 
-ProgramResult RunProgram(const std::vector<std::string>& arguments, absl::Duration interrupt_after) {
+ProgramResult RunProgram(const std::vector<std::string>& arguments, bool interrupt) {
   ProgramResult result;
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -53,11 +64,8 @@ ProgramResult RunProgram(const std::vector<std::string>& arguments, absl::Durati
   close(ends[1]);
   if (error == 0) {
     const absl::Time end = MonotonicNow() + absl::Minutes(2);
-    bool closed = ReadUntil(ends[0], std::min(MonotonicNow() + interrupt_after, end), &result.output);
-    if (!closed && MonotonicNow() < end) {
-      kill(child, SIGINT);
-      closed = ReadUntil(ends[0], end, &result.output);
-    }
+    if (interrupt && ReadOnce(ends[0], end, &result.output)) kill(child, SIGINT);
+    const bool closed = ReadUntil(ends[0], end, &result.output);
     // Also what it has started: a browser has many processes.
     if (!closed) kill(-child, SIGKILL);
     int state = 0;

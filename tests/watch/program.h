@@ -13,8 +13,7 @@ struct ProgramResult {
   std::string output;
 };
 
-// Standard output only. After `interrupt_after`, SIGINT is sent; after two minutes, SIGKILL.
-ProgramResult RunProgram(const std::vector<std::string>& arguments,
-                         absl::Duration interrupt_after = absl::InfiniteDuration());
+// Standard output only. With `interrupt`, SIGINT is sent after its first output; after two minutes, SIGKILL.
+ProgramResult RunProgram(const std::vector<std::string>& arguments, bool interrupt = false);
 
 }  // namespace weir

@@ -128,8 +128,8 @@ TEST_F(WatchClusterTest, TopShowsAllTasks) {
 
 TEST_F(WatchClusterTest, CtrlCEndsWatchingWell) {
   const std::string target = cluster_->Target("worker", 0);
-  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "top", target}, absl::Seconds(1)).code, 0);
-  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "status", "--watch", "--json", target}, absl::Seconds(1)).code, 0);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "top", target}, /*interrupt=*/true).code, 0);
+  EXPECT_EQ(RunProgram({WEIR_PROGRAM, "status", "--watch", "--json", target}, /*interrupt=*/true).code, 0);
 }
 
 TEST(WatchCommandTest, ATargetThatIsNotThereIsAnError) {
