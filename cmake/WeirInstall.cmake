@@ -2,6 +2,11 @@
 # are built with. scripts/package makes Debian packages of them.
 include(CMakePackageConfigHelpers)
 
+file(STRINGS ${PROJECT_SOURCE_DIR}/core/api.h abi REGEX "define WEIR_ABI_VERSION \"${PROJECT_VERSION_MAJOR}\\.${PROJECT_VERSION_MINOR}\"")
+if(NOT abi)
+  message(FATAL_ERROR "WEIR_ABI_VERSION in core/api.h is not that of version ${PROJECT_VERSION}")
+endif()
+
 # In the order of the layers.
 set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
     weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_models

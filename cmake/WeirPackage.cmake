@@ -1,5 +1,5 @@
 # Debian packages, made by scripts/package: weir (the program and the library) and libweir-dev. A build with CUDA makes
-# weir-cuda instead of weir: the same files, with GPU kernels.
+# weir-cuda and libweir-cuda-dev instead: the same files, with GPU kernels.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
@@ -19,8 +19,12 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 
 set(runtime weir)
+set(development libweir-dev)
 if(WEIR_ENABLE_CUDA)
   set(runtime weir-cuda)
+  set(development libweir-cuda-dev)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_CONFLICTS libweir-dev)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_REPLACES libweir-dev)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_PROVIDES "weir (= ${PROJECT_VERSION}-1)")
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONFLICTS weir)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_REPLACES weir)
@@ -33,9 +37,9 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
     "The program weir, which runs and inspects the tasks of a cluster, and the
  shared library that C++ programs and such tasks use.")
 
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweir-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${development})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "weir (= ${PROJECT_VERSION}-1), libabsl-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${runtime} (= ${PROJECT_VERSION}-1), libabsl-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Headers for C++ programs that build and train models. CMake programs use
  find_package(Weir), others pkg-config.")

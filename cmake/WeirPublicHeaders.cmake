@@ -7,7 +7,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # weir_public_headers(GENERATED_DIRECTORY GENERATED_HEADER…): call once, after the headers that the build generates.
 function(weir_public_headers directory)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/client/*.h ${PROJECT_SOURCE_DIR}/core/*.h
-       ${PROJECT_SOURCE_DIR}/distribute/cluster/*.h ${PROJECT_SOURCE_DIR}/graph/*.h ${PROJECT_SOURCE_DIR}/tools/*.h)
+       ${PROJECT_SOURCE_DIR}/distribute/cluster/*.h ${PROJECT_SOURCE_DIR}/graph/*.h ${PROJECT_SOURCE_DIR}/kernels/*.h
+       ${PROJECT_SOURCE_DIR}/tools/*.h)
   set(script ${PROJECT_SOURCE_DIR}/scripts/public_headers.py)
   set(stamp ${WEIR_PUBLIC_HEADERS}/stamp)
   add_custom_command(OUTPUT ${stamp}
