@@ -1,4 +1,4 @@
-// Counts what a master does, for whoever watches its task.
+// Counts what a master does, for monitoring.
 #pragma once
 
 #include "core/metrics/counter.h"

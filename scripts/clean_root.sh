@@ -15,7 +15,7 @@ in_root() {
       ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} /bin/bash -euc "$3" < /dev/null
     running="$(chroot "$1" /bin/bash -c "cat /proc/[0-9]*/comm 2> /dev/null" || true)"
     left="$(grep -vxE "bash|cat|unshare" <<< "$running" || true)"
-    [[ -z "$left" ]] || { echo "prove_clean_root: left behind: $left" >&2; exit 1; }
+    [[ -z "$left" ]] || { echo "left behind in the root: $left" >&2; exit 1; }
   ' _ "$root" "$1" "$2"
 }
 

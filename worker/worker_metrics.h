@@ -1,4 +1,4 @@
-// A worker's counts and sessions, for whoever watches its task.
+// A worker's counts and sessions, for monitoring.
 #pragma once
 
 #include <cstdint>

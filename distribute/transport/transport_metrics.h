@@ -1,4 +1,4 @@
-// Counts the bytes that a task exchanges, for whoever watches it.
+// Counts the bytes that a task exchanges, for monitoring.
 #pragma once
 
 #include "core/metrics/counter.h"

@@ -32,7 +32,7 @@ class PublicHeaders(unittest.TestCase):
             "weir/core/b.h": '#include "weir/a.h"\n'})
         self.assertEqual(headers.forwarders()["weir/core/b.h"], '#pragma once\n#include "core/b.h"\n')
 
-    def test_foreign_headers_are_refused_also_behind_others(self):
+    def test_foreign_headers_are_rejected_also_behind_others(self):
         for include in ('"x.pb.h"', "<grpcpp/grpcpp.h>", "<google/protobuf/message.h>", "<Eigen/Core>"):
             headers = self.headers(client__a_h='#include "core/b.h"\n', core__b_h=f"#include {include}\n")
             self.assertRegex(headers.errors()[0], r"core/b\.h includes .*, but a public header must not")

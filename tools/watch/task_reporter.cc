@@ -24,7 +24,8 @@ constexpr size_t kMaxSamples = 150;
 constexpr size_t kMaxLongSteps = 20;
 constexpr int kMaxWaits = 50;  // of a step
 constexpr size_t kMaxAttrBytes = 1024;
-constexpr absl::Duration kAnswerWithin = absl::Seconds(1);
+constexpr absl::Duration kFresh = absl::Seconds(3);  // an older state of the peers is asked for anew
+constexpr absl::Duration kAnswerWithin = absl::Milliseconds(300);
 
 std::string Hex(uint64_t number) { return absl::StrFormat("%016x", number); }
 
@@ -333,7 +334,6 @@ void TaskReporter::AddRates(TaskReport* report) const {
 }
 
 ServerMethod TaskReportMethod(TaskReporter* reporter) {
-  constexpr absl::Duration kFresh = absl::Seconds(3);
   return {.path = "/weir.StatusService/GetTaskReport",
           .handle =
               [reporter](ServerCall* call) {

@@ -1,4 +1,4 @@
-// Describes a task to whoever watches it.
+// Describes a task for monitoring.
 #pragma once
 
 #include <deque>

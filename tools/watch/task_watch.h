@@ -22,7 +22,7 @@ namespace weir {
 //   /status.json          the fields of TaskReport (protos/weir/status.proto)
 //   /sessions/ID/graph    a session's graph in the text form
 // Thread-safe. One thread asks the peers and remembers rates; the HTTP server has a few more. However many requests
-// come, the task is looked at only a few times a second.
+// come, the task is polled only a few times a second.
 class TaskWatch {
  public:
   // `reporter` outlives this. A loopback address, unless `insecure`: FailedPrecondition.
