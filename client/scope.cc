@@ -64,7 +64,7 @@ namespace {
 // Whether a file is one of Weir's sources, in the folders of the library. The build may name them by relative paths.
 bool IsOwnSource(absl::string_view file) {
   static const absl::string_view root = [] {
-    absl::string_view here = std::source_location::current().file_name();
+    absl::string_view here = SourceLine::Here().file;
     return absl::ConsumeSuffix(&here, "client/scope.cc") ? here : absl::string_view();
   }();
   bool is_in_tree = !root.empty() && absl::ConsumePrefix(&file, root);
@@ -202,7 +202,7 @@ std::string Scope::NextName(absl::string_view op) const { return UniqueName(op_n
 const std::vector<ResourceVariable>& Scope::variables() const { return shared_->variables; }
 void Scope::AddVariable(const ResourceVariable& variable) const { shared_->variables.push_back(variable); }
 
-Output Scope::Constant(const Input& value, DataType dtype, const std::source_location& at) const {
+Output Scope::Constant(const Input& value, DataType dtype, const SourceLine& at) const {
   if (!value.is_constant()) return value.output();
   absl::StatusOr<Tensor> tensor = value.tensor();
   if (value.is_literal() && dtype != DT_INVALID) tensor = ConvertLiteral(value.tensor(), dtype);

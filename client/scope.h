@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -76,8 +75,7 @@ class Scope {
   static std::optional<Scope> Of(const Output& operand);
 
   // A Const node; a literal takes the type `dtype`.
-  Output Constant(const Input& value, DataType dtype = DT_INVALID,
-                  const std::source_location& at = std::source_location::current()) const;
+  Output Constant(const Input& value, DataType dtype = DT_INVALID, const SourceLine& at = SourceLine::Here()) const;
   // The graph's variables, in order of creation.
   const std::vector<ResourceVariable>& variables() const;
   void AddVariable(const ResourceVariable& variable) const;

@@ -48,9 +48,10 @@ class ProtoValue {
 // A function of a graph's library, with its attributes.
 using NameAttrList = ProtoValue<tensorflow::NameAttrList>;
 
-extern template class WEIR_API ProtoValue<tensorflow::ConfigProto>;
-extern template class WEIR_API ProtoValue<tensorflow::NameAttrList>;
-extern template class WEIR_API ProtoValue<tensorflow::RunMetadata>;
-extern template class WEIR_API ProtoValue<tensorflow::RunOptions>;
+// As WEIR_API, which Clang does not take here.
+extern template class __attribute__((visibility("default"))) ProtoValue<tensorflow::ConfigProto>;
+extern template class __attribute__((visibility("default"))) ProtoValue<tensorflow::NameAttrList>;
+extern template class __attribute__((visibility("default"))) ProtoValue<tensorflow::RunMetadata>;
+extern template class __attribute__((visibility("default"))) ProtoValue<tensorflow::RunOptions>;
 
 }  // namespace weir

@@ -1,8 +1,6 @@
 // The first argument of op wrappers and layers.
 #pragma once
 
-#include <source_location>
-
 #include "client/ops/source_line.h"
 #include "client/scope.h"
 #include "core/api.h"
@@ -16,9 +14,8 @@ namespace WEIR_API weir {
 class OpScope {
  public:
   OpScope(const Scope& scope,  // NOLINT(google-explicit-constructor): arguments read as scopes
-          const std::source_location& at = std::source_location::current())
+          const SourceLine& at = SourceLine::Here())
       : scope_(scope), at_(at) {}
-  OpScope(const Scope& scope, const SourceLine& at) : scope_(scope), at_(at) {}
 
   const Scope& scope() const { return scope_; }
   const SourceLine& line() const { return at_; }

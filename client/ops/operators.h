@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <source_location>
 
 #include "client/ops/source_line.h"
 #include "core/api.h"
@@ -14,7 +13,7 @@ namespace WEIR_API weir {
 class LocatedOutput {
  public:
   LocatedOutput(const Output& output,  // NOLINT(google-explicit-constructor): operands read as outputs
-                const std::source_location& at = std::source_location::current())
+                const SourceLine& at = SourceLine::Here())
       : output_(output), at_(at) {}
   const Output& output() const { return output_; }
   const SourceLine& line() const { return at_; }

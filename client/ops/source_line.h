@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
 #include <string>
 
 #include "core/api.h"
@@ -11,9 +10,10 @@ namespace WEIR_API weir {
 
 // A line of a source file, or unknown. Cheap to copy; refers to the compiler's string.
 struct SourceLine {
-  SourceLine() = default;
-  SourceLine(const std::source_location& location)  // NOLINT(google-explicit-constructor)
-      : file(location.file_name()), line(location.line()) {}
+  // As a default argument: the line of the call. (Clang 14 has no std::source_location.)
+  static constexpr SourceLine Here(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+    return {.file = file, .line = line};
+  }
 
   bool known() const { return line != 0; }
   // "model.cc:12"

@@ -29,9 +29,11 @@ absl::Status OpKernelConstruction::GetAttr(absl::string_view name, V* value) con
   return GetNodeAttr(node_, name, value);
 }
 
-#define WEIR_GET_ATTR(V)                                                                     \
-  template WEIR_API absl::Status OpKernelConstruction::GetAttr(absl::string_view, V*) const; \
-  template WEIR_API absl::Status OpKernelConstruction::GetAttr(absl::string_view, std::vector<V>*) const;
+#define WEIR_GET_ATTR(V)                                                                                            \
+  template __attribute__((visibility("default"))) absl::Status OpKernelConstruction::GetAttr(absl::string_view, V*) \
+      const;                                                                                                        \
+  template __attribute__((visibility("default"))) absl::Status OpKernelConstruction::GetAttr(absl::string_view,     \
+                                                                                             std::vector<V>*) const;
 WEIR_GET_ATTR(std::string)
 WEIR_GET_ATTR(int64_t)
 WEIR_GET_ATTR(int32_t)
@@ -42,7 +44,8 @@ WEIR_GET_ATTR(TensorShape)
 WEIR_GET_ATTR(PartialTensorShape)
 WEIR_GET_ATTR(Tensor)
 WEIR_GET_ATTR(tensorflow::NameAttrList)
-template WEIR_API absl::Status OpKernelConstruction::GetAttr(absl::string_view, DataTypeVector*) const;
+template __attribute__((visibility("default"))) absl::Status OpKernelConstruction::GetAttr(absl::string_view,
+                                                                                           DataTypeVector*) const;
 
 absl::Status AsyncOpKernel::Compute(OpKernelContext& ctx) {
   struct {

@@ -166,10 +166,13 @@ void SetNodeAttr(absl::string_view name, const V& value, tensorflow::NodeDef* no
   SetAttrValue(value, &(*node->mutable_attr())[std::string(name)]);
 }
 
-#define WEIR_GET(V) template WEIR_API absl::Status GetNodeAttr(const tensorflow::NodeDef&, absl::string_view, V*);
-#define WEIR_SET(V)                                          \
-  template WEIR_API void SetAttrValue(const V&, AttrValue*); \
-  template WEIR_API void SetNodeAttr(absl::string_view, const V&, tensorflow::NodeDef*);
+// Exported; Clang does not take WEIR_API here.
+#define WEIR_GET(V)                                                                                    \
+  template __attribute__((visibility("default"))) absl::Status GetNodeAttr(const tensorflow::NodeDef&, \
+                                                                           absl::string_view, V*);
+#define WEIR_SET(V)                                                                        \
+  template __attribute__((visibility("default"))) void SetAttrValue(const V&, AttrValue*); \
+  template __attribute__((visibility("default"))) void SetNodeAttr(absl::string_view, const V&, tensorflow::NodeDef*);
 #define WEIR_GET_SET(V)    \
   WEIR_GET(V)              \
   WEIR_GET(std::vector<V>) \
