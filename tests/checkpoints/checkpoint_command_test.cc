@@ -1,9 +1,5 @@
 // The commands of `weir checkpoint`: what they print, and their exit codes.
 
-#include <sys/wait.h>
-
-#include <cstdio>
-
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_lease.h"
@@ -11,6 +7,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "tests/command_line/weir_output.h"
 
 namespace weir {
 namespace {
@@ -19,11 +16,6 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Outcome {
-  int code = -1;
-  std::string output;  // and errors
-};
 
 class CheckpointCommandTest : public ::testing::Test {
  protected:
@@ -55,15 +47,7 @@ class CheckpointCommandTest : public ::testing::Test {
     ASSERT_THAT(CheckpointLease::Take(files_.get(), dir(), {.holder = "chief-0"}), IsOk());
   }
 
-  static Outcome Weir(const std::string& arguments) {
-    Outcome outcome;
-    FILE* const pipe = popen(absl::StrCat(WEIR_PROGRAM, " checkpoint ", arguments, " 2>&1").c_str(), "r");
-    char part[4096];
-    while (const size_t size = fread(part, 1, sizeof(part), pipe)) outcome.output.append(part, size);
-    const int status = pclose(pipe);
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
-  }
+  static WeirOutput Weir(const std::string& arguments) { return RunWeir("checkpoint " + arguments); }
   void Damage(const std::string& path) {
     ASSERT_OK_AND_ASSIGN(std::string content, ReadFileToString(files_.get(), path));
     content.back() ^= 1;
@@ -77,58 +61,58 @@ class CheckpointCommandTest : public ::testing::Test {
 };
 
 TEST_F(CheckpointCommandTest, ListsADirectoryAndACheckpoint) {
-  const Outcome all = Weir("list " + dir());
+  const WeirOutput all = Weir("list " + dir());
   EXPECT_EQ(all.code, 0);
-  EXPECT_THAT(all.output, AllOf(ContainsRegex("model.ckpt-1 +- +1 +- "), ContainsRegex("model.ckpt-2 +1 +2 +1 "),
-                                ContainsRegex("model.ckpt-3 +2 +3 +1 .*complete, latest"),
-                                HasSubstr("lease: token 1, chief-0 (host ")));
-  const Outcome one = Weir("list " + Path(2) + ".index");
+  EXPECT_THAT(all.text, AllOf(ContainsRegex("model.ckpt-1 +- +1 +- "), ContainsRegex("model.ckpt-2 +1 +2 +1 "),
+                              ContainsRegex("model.ckpt-3 +2 +3 +1 .*complete, latest"),
+                              HasSubstr("lease: token 1, chief-0 (host ")));
+  const WeirOutput one = Weir("list " + Path(2) + ".index");
   EXPECT_EQ(one.code, 0);
-  EXPECT_THAT(one.output, AllOf(HasSubstr("sliced float[4] in 2 slices"), HasSubstr("3 tensors")));
+  EXPECT_THAT(one.text, AllOf(HasSubstr("sliced float[4] in 2 slices"), HasSubstr("3 tensors")));
 }
 
 TEST_F(CheckpointCommandTest, ShowsValuesAndTheManifest) {
-  const Outcome newest = Weir("show " + dir());
+  const WeirOutput newest = Weir("show " + dir());
   EXPECT_EQ(newest.code, 0);
-  EXPECT_THAT(newest.output, AllOf(HasSubstr("model.ckpt-3: generation 2, global step 3, by chief-0 with token 1"),
-                                   HasSubstr("extra"), HasSubstr("weir")));
-  const Outcome named = Weir("show " + Path(2) + " weights");
+  EXPECT_THAT(newest.text, AllOf(HasSubstr("model.ckpt-3: generation 2, global step 3, by chief-0 with token 1"),
+                                 HasSubstr("extra"), HasSubstr("weir")));
+  const WeirOutput named = Weir("show " + Path(2) + " weights");
   EXPECT_EQ(named.code, 0);
-  EXPECT_THAT(named.output, AllOf(HasSubstr("weights"), Not(HasSubstr("sliced")), Not(HasSubstr("generation"))));
-  const Outcome missing = Weir("show " + Path(2) + " nothing");
+  EXPECT_THAT(named.text, AllOf(HasSubstr("weights"), Not(HasSubstr("sliced")), Not(HasSubstr("generation"))));
+  const WeirOutput missing = Weir("show " + Path(2) + " nothing");
   EXPECT_EQ(missing.code, 1);
-  EXPECT_THAT(missing.output, HasSubstr("nothing"));
+  EXPECT_THAT(missing.text, HasSubstr("nothing"));
 }
 
 TEST_F(CheckpointCommandTest, VerifyNamesWhatIsDamaged) {
-  const Outcome intact = Weir("verify " + dir());
-  EXPECT_EQ(intact.code, 0) << intact.output;
-  EXPECT_THAT(intact.output, AllOf(HasSubstr("model.ckpt-1: 3 tensors are intact; there is no manifest"),
-                                   HasSubstr("model.ckpt-3: 4 tensors and 2 files are intact, generation 2")));
+  const WeirOutput intact = Weir("verify " + dir());
+  EXPECT_EQ(intact.code, 0) << intact.text;
+  EXPECT_THAT(intact.text, AllOf(HasSubstr("model.ckpt-1: 3 tensors are intact; there is no manifest"),
+                                 HasSubstr("model.ckpt-3: 4 tensors and 2 files are intact, generation 2")));
   Damage(Path(2) + ".data-00000-of-00001");
-  const Outcome damaged = Weir("verify " + dir());
+  const WeirOutput damaged = Weir("verify " + dir());
   EXPECT_EQ(damaged.code, 1);
-  EXPECT_THAT(damaged.output, AllOf(HasSubstr("model.ckpt-2: DAMAGED"), HasSubstr("1 of 3 checkpoints")));
+  EXPECT_THAT(damaged.text, AllOf(HasSubstr("model.ckpt-2: DAMAGED"), HasSubstr("1 of 3 checkpoints")));
   EXPECT_EQ(Weir("verify " + Path(2)).code, 1);
   EXPECT_EQ(Weir("verify " + Path(3)).code, 0);
   EXPECT_EQ(Weir("verify " + directory_.Path("nothing")).code, 1);
 }
 
 TEST_F(CheckpointCommandTest, DiffPrintsTheTensorsThatDiffer) {
-  const Outcome equal = Weir(absl::StrCat("diff ", Path(2), " ", Path(2)));
+  const WeirOutput equal = Weir(absl::StrCat("diff ", Path(2), " ", Path(2)));
   EXPECT_EQ(equal.code, 0);
-  EXPECT_THAT(equal.output, HasSubstr("0 of 3 tensors differ"));
-  const Outcome different = Weir(absl::StrCat("diff ", Path(1), " ", Path(3)));
+  EXPECT_THAT(equal.text, HasSubstr("0 of 3 tensors differ"));
+  const WeirOutput different = Weir(absl::StrCat("diff ", Path(1), " ", Path(3)));
   EXPECT_EQ(different.code, 1);
-  EXPECT_THAT(different.output,
+  EXPECT_THAT(different.text,
               AllOf(HasSubstr("weights: 1 of 3 elements differ, by at most 2"), HasSubstr("extra: only in "),
                     Not(HasSubstr("sliced:")), HasSubstr("2 of 4 tensors differ")));
 }
 
 TEST_F(CheckpointCommandTest, ExportWritesACheckpointOfItsOwn) {
   const std::string copy = directory_.Path("copies/small");
-  const Outcome exported = Weir(absl::StrCat("export ", dir(), " ", copy, " sliced weights"));
-  EXPECT_EQ(exported.code, 0) << exported.output;
+  const WeirOutput exported = Weir(absl::StrCat("export ", dir(), " ", copy, " sliced weights"));
+  EXPECT_EQ(exported.code, 0) << exported.text;
   ASSERT_OK_AND_ASSIGN(const auto reader, BundleReader::Open(files_.get(), copy));
   EXPECT_EQ(reader->List().size(), 2);
   EXPECT_TRUE(reader->Lookup("sliced")->slices.empty());
@@ -136,17 +120,17 @@ TEST_F(CheckpointCommandTest, ExportWritesACheckpointOfItsOwn) {
   EXPECT_EQ(ReadManifest(files_.get(), copy)->global_step(), 3);
   EXPECT_EQ(files_->List(directory_.Path("copies"))->size(), 3);
   EXPECT_EQ(Weir("verify " + copy).code, 0);
-  const Outcome again = Weir(absl::StrCat("export ", dir(), " ", copy));
+  const WeirOutput again = Weir(absl::StrCat("export ", dir(), " ", copy));
   EXPECT_EQ(again.code, 1);
-  EXPECT_THAT(again.output, HasSubstr("There is already a checkpoint"));
+  EXPECT_THAT(again.text, HasSubstr("There is already a checkpoint"));
   EXPECT_EQ(Weir(absl::StrCat("export ", dir(), " ", dir())).code, 2);
 }
 
 TEST_F(CheckpointCommandTest, HelpAndWrongUse) {
-  const Outcome help = Weir("--help");
+  const WeirOutput help = Weir("--help");
   EXPECT_EQ(help.code, 0);
   for (const char* command : {"list", "show", "verify", "diff", "export"}) {
-    EXPECT_THAT(help.output, HasSubstr(command));
+    EXPECT_THAT(help.text, HasSubstr(command));
     EXPECT_EQ(Weir(absl::StrCat(command, " --help")).code, 0) << command;
     EXPECT_EQ(Weir(command).code, 2) << command;
   }
