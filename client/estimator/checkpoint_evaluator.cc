@@ -3,6 +3,7 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "kernels/summary/event_writer.h"
+#include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/util/event.pb.h"
 
@@ -56,11 +57,7 @@ absl::Status CheckpointEvaluator::Write(const Evaluation& evaluation) {
   }
   tensorflow::Event event;
   event.set_step(evaluation.global_step);
-  for (const auto& [name, value] : evaluation.values) {
-    tensorflow::Summary::Value* entry = event.mutable_summary()->add_value();
-    entry->set_tag(name);
-    entry->set_simple_value(static_cast<float>(value));
-  }
+  for (const auto& [name, value] : evaluation.values) AddScalar(name, value, event.mutable_summary());
   RETURN_IF_ERROR(events_->Write(&event));
   return events_->Flush();
 }

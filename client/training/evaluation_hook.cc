@@ -1,5 +1,6 @@
 #include "client/training/hook_parts.h"
 #include "client/training/hooks.h"
+#include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/util/event.pb.h"
 
@@ -35,11 +36,7 @@ class Evaluating : public TrainingHook {
     if (!options_.directory.empty()) {
       tensorflow::Event event;
       event.set_step(global_step);
-      for (const auto& [name, number] : *result) {
-        tensorflow::Summary::Value* const value = event.mutable_summary()->add_value();
-        value->set_tag(name);
-        value->set_simple_value(static_cast<float>(number));
-      }
+      for (const auto& [name, number] : *result) AddScalar(name, number, event.mutable_summary());
       RETURN_IF_ERROR(events_.Write(&event));
     }
     return options_.report ? options_.report(global_step, *result) : false;

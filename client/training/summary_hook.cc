@@ -71,12 +71,6 @@ class SummaryWriting : public TrainingHook {
     return absl::OkStatus();
   }
 
-  static void AddScalar(const std::string& tag, double number, tensorflow::Summary* summary) {
-    tensorflow::Summary::Value* const value = summary->add_value();
-    value->set_tag(tag);
-    value->set_simple_value(static_cast<float>(number));
-  }
-
   const SummaryHookOptions options_;
   StepInterval interval_;
   EventLog events_;

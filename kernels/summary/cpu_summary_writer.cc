@@ -99,9 +99,7 @@ class WriteScalarKernel : public WriteKernel {
   absl::Status Fill(OpKernelContext& ctx, tensorflow::Event* event) override {
     ASSIGN_OR_RETURN(const std::string tag, WriterString(ctx.input(2), "tag"));
     ASSIGN_OR_RETURN(const double number, NumberFrom(ctx.input(3)));
-    auto* const value = event->mutable_summary()->add_value();
-    value->set_tag(tag);
-    value->set_simple_value(static_cast<float>(number));
+    AddScalar(tag, number, event->mutable_summary());
     return absl::OkStatus();
   }
 };

@@ -217,6 +217,12 @@ absl::Status AddSounds(const std::string& tag, const Tensor& tensor, int64_t max
   return absl::OkStatus();
 }
 
+void AddScalar(const std::string& tag, double number, tensorflow::Summary* summary) {
+  tensorflow::Summary::Value* const value = summary->add_value();
+  value->set_tag(tag);
+  value->set_simple_value(static_cast<float>(number));
+}
+
 absl::Status FillTensorValue(const std::string& tag, const Tensor& tensor, const std::string& metadata,
                              tensorflow::Summary_Value* value) {
   value->set_tag(tag);

@@ -20,6 +20,8 @@ namespace weir {
 absl::Status FillHistogram(const Tensor& values, absl::string_view node, tensorflow::HistogramProto* histogram);
 // A scalar of any real type, as a double. InvalidArgument for other tensors.
 absl::StatusOr<double> NumberFrom(const Tensor& tensor);
+// A value that TensorBoard draws as a point of a curve.
+void AddScalar(const std::string& tag, double number, tensorflow::Summary* summary);
 // The first `max_images` of [batch, height, width, depth] as PNG. Pixels of floats are scaled to 0..255; those that are
 // not finite take the colour `bad`.
 absl::Status AddImages(const std::string& tag, const Tensor& tensor, int64_t max_images, absl::Span<const uint8_t> bad,
