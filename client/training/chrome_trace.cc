@@ -7,24 +7,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/json_text.h"
 #include "tensorflow/core/framework/step_stats.pb.h"
 
 namespace weir {
 namespace {
-
-std::string Quoted(absl::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      absl::StrAppend(&quoted, "\\", absl::string_view(&c, 1));
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      absl::StrAppendFormat(&quoted, "\\u%04x", static_cast<unsigned char>(c));
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + '"';
-}
 
 // "name = MatMul(x, w)" is a node's label: its op.
 absl::string_view OpOf(const tensorflow::NodeExecStats& node) {
@@ -37,8 +24,8 @@ absl::string_view OpOf(const tensorflow::NodeExecStats& node) {
 std::string NodeEvent(int device, const tensorflow::NodeExecStats& node) {
   return absl::StrFormat(R"({"ph":"X","pid":%d,"tid":%d,"ts":%d,"dur":%d,"name":%s,"args":{"node":%s,"label":%s}})",
                          device, node.thread_id(), node.all_start_micros(),
-                         std::max<int64_t>(node.all_end_rel_micros(), 1), Quoted(OpOf(node)), Quoted(node.node_name()),
-                         Quoted(node.timeline_label()));
+                         std::max<int64_t>(node.all_end_rel_micros(), 1), JsonString(OpOf(node)),
+                         JsonString(node.node_name()), JsonString(node.timeline_label()));
 }
 
 }  // namespace
@@ -47,11 +34,11 @@ std::string ChromeTrace(const tensorflow::StepStats& stats) {
   std::vector<std::string> events;
   for (int i = 0; i < stats.dev_stats_size(); ++i) {
     const tensorflow::DeviceStepStats& device = stats.dev_stats(i);
-    events.push_back(
-        absl::StrFormat(R"({"ph":"M","pid":%d,"name":"process_name","args":{"name":%s}})", i, Quoted(device.device())));
+    events.push_back(absl::StrFormat(R"({"ph":"M","pid":%d,"name":"process_name","args":{"name":%s}})", i,
+                                     JsonString(device.device())));
     for (const auto& [id, name] : device.thread_names()) {
       events.push_back(absl::StrFormat(R"({"ph":"M","pid":%d,"tid":%d,"name":"thread_name","args":{"name":%s}})", i, id,
-                                       Quoted(name)));
+                                       JsonString(name)));
     }
     for (const tensorflow::NodeExecStats& node : device.node_stats()) events.push_back(NodeEvent(i, node));
   }

@@ -42,13 +42,12 @@ class HooksTest : public ::testing::Test {
     std::vector<tensorflow::Event> events;
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       const std::string content = ReadFileToString(files_, entry.path().string()).value();
-      for (size_t at = 0; at + 12 < content.size();) {
-        uint64_t length = 0;
-        std::memcpy(&length, content.data() + at, sizeof(length));
+      uint64_t length = 0;
+      for (size_t at = 0; at + kTfRecordHeader < content.size(); at += kTfRecordHeader + length + kTfRecordFooter) {
+        EXPECT_TRUE(ReadTfRecordHeader(content.substr(at, kTfRecordHeader), &length));
         tensorflow::Event event;
-        EXPECT_TRUE(event.ParseFromString(content.substr(at + 12, length)));
+        EXPECT_TRUE(event.ParseFromString(content.substr(at + kTfRecordHeader, length)));
         if (event.file_version().empty()) events.push_back(event);
-        at += 12 + length + 4;
       }
     }
     return events;
