@@ -1,26 +1,16 @@
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
-#include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/wire_format.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 #include "tools/commands.h"
+#include "tools/task_client.h"
 
 namespace weir {
 namespace {
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(2);
 constexpr absl::Duration kPause = absl::Milliseconds(100);
-
-absl::StatusOr<std::string> AddressOf(const std::string& target) {
-  absl::string_view text = target;
-  if (!absl::ConsumePrefix(&text, "grpc://")) {
-    return errors::InvalidArgument("'", target, "' is not a target: expected grpc://HOST:PORT of a task");
-  }
-  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
-  return address.ToString();
-}
 
 absl::Status AskOnce(GrpcChannel& channel) {
   ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(tensorflow::GetStatusRequest()));
@@ -33,7 +23,7 @@ absl::Status AskOnce(GrpcChannel& channel) {
 absl::Status ProbeTasks(const std::vector<std::string>& targets, absl::Duration wait) {
   std::vector<std::string> addresses;
   for (const std::string& target : targets) {
-    ASSIGN_OR_RETURN(std::string address, AddressOf(target));
+    ASSIGN_OR_RETURN(std::string address, AddressOfTarget(target));
     addresses.push_back(std::move(address));
   }
   const absl::Time deadline = MonotonicNow() + wait;

@@ -1,7 +1,7 @@
 #include "core/clock.h"
 #include "tools/commands.h"
 #include "tools/interruption.h"
-#include "tools/task_report_client.h"
+#include "tools/task_client.h"
 #include "tools/watch/report_json.h"
 
 namespace weir {

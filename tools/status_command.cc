@@ -1,13 +1,11 @@
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "core/clock.h"
 #include "core/gpu/gpu_allocator.h"
-#include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_master_client.h"
-#include "distribute/transport/wire_format.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tools/commands.h"
+#include "tools/task_client.h"
 #include "weir/status.pb.h"
 #include "weir/transport.pb.h"
 
@@ -15,14 +13,13 @@ namespace weir {
 namespace {
 
 // Memory of the task's GPUs, and statistics of captured graphs; nothing for a task that does not support it.
-absl::Status PrintGpus(const Address& address, const CallOptions& options, std::ostream& out) {
-  GrpcChannel channel({.address = address.ToString()}, nullptr);
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListGpusRequest()));
-  const auto reply = channel.Call("/weir.StatusService/ListGpus", options, request);
-  if (absl::IsUnimplemented(reply.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(reply.status());
+absl::Status PrintGpus(const std::string& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address}, nullptr);
   ListGpusResponse response;
-  RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
+  const absl::Status status =
+      channel.CallMessage("/weir.StatusService/ListGpus", options, ListGpusRequest(), &response);
+  if (absl::IsUnimplemented(status)) return absl::OkStatus();
+  RETURN_IF_ERROR(status);
   for (const auto& gpu : response.gpu()) {
     GpuAllocatorStats memory;
     memory.bytes_in_use = gpu.bytes_in_use();
@@ -46,14 +43,13 @@ absl::Status PrintGpus(const Address& address, const CallOptions& options, std::
 
 // The links through which the task exchanges collective buffers and calls of steps; nothing for a task without links or
 // without support.
-absl::Status PrintLinks(const Address& address, const CallOptions& options, std::ostream& out) {
-  GrpcChannel channel({.address = address.ToString()}, nullptr);
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListLinksRequest()));
-  const auto reply = channel.Call("/weir.TransportService/ListLinks", options, request);
-  if (absl::IsUnimplemented(reply.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(reply.status());
+absl::Status PrintLinks(const std::string& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address}, nullptr);
   ListLinksResponse response;
-  RETURN_IF_ERROR(MessageFromBuffer(*reply, &response));
+  const absl::Status status =
+      channel.CallMessage("/weir.TransportService/ListLinks", options, ListLinksRequest(), &response);
+  if (absl::IsUnimplemented(status)) return absl::OkStatus();
+  RETURN_IF_ERROR(status);
   for (const auto& link : response.link()) {
     out << absl::StrFormat("link %s %s through %s, %s: sent %d frames, %d bytes; received %d frames, %d bytes\n",
                            link.accepted() ? "for" : "to", link.task(), link.transport(),
@@ -63,12 +59,10 @@ absl::Status PrintLinks(const Address& address, const CallOptions& options, std:
   return absl::OkStatus();
 }
 
-absl::Status PrintResources(const Address& address, const CallOptions& options, std::ostream& out) {
-  GrpcChannel channel({.address = address.ToString()}, nullptr);
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(ListResourcesRequest()));
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer reply, channel.Call("/weir.StatusService/ListResources", options, request));
+absl::Status PrintResources(const std::string& address, const CallOptions& options, std::ostream& out) {
+  GrpcChannel channel({.address = address}, nullptr);
   ListResourcesResponse response;
-  RETURN_IF_ERROR(MessageFromBuffer(reply, &response));
+  RETURN_IF_ERROR(channel.CallMessage("/weir.StatusService/ListResources", options, ListResourcesRequest(), &response));
   for (const auto& device : response.device()) {
     out << absl::StrFormat("resources of %s: %d bytes\n", device.name(), device.bytes());
     for (const std::string& resource : device.resource()) out << "  " << resource << "\n";
@@ -80,12 +74,8 @@ absl::Status PrintResources(const Address& address, const CallOptions& options, 
 }  // namespace
 
 absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out) {
-  absl::string_view text = target;
-  if (!absl::ConsumePrefix(&text, "grpc://")) {
-    return errors::InvalidArgument("'", target, "' is not a target: expected grpc://HOST:PORT of any task");
-  }
-  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
-  GrpcMasterClient master(GrpcChannelOptions{.address = address.ToString()});
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(target));
+  GrpcMasterClient master(GrpcChannelOptions{.address = address});
   CallOptions options;
   options.deadline = MonotonicNow() + absl::Seconds(10);
   tensorflow::ListDevicesRequest request;

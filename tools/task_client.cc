@@ -1,8 +1,7 @@
-#include "tools/task_report_client.h"
+#include "tools/task_client.h"
 
 #include "absl/strings/strip.h"
 #include "distribute/cluster/address.h"
-#include "distribute/transport/wire_format.h"
 
 namespace weir {
 
@@ -16,10 +15,9 @@ absl::StatusOr<std::string> AddressOfTarget(const std::string& target) {
 }
 
 absl::StatusOr<TaskReport> GetTaskReport(GrpcChannel* channel, const CallOptions& options) {
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer request, MessageToBuffer(GetTaskReportRequest()));
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer reply, channel->Call("/weir.StatusService/GetTaskReport", options, request));
   GetTaskReportResponse response;
-  RETURN_IF_ERROR(MessageFromBuffer(reply, &response));
+  RETURN_IF_ERROR(
+      channel->CallMessage("/weir.StatusService/GetTaskReport", options, GetTaskReportRequest(), &response));
   return std::move(*response.mutable_report());
 }
 

@@ -1,4 +1,4 @@
-// Gets the reports of tasks.
+// Calls of the commands to a task.
 #pragma once
 
 #include <string>

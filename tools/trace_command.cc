@@ -1,18 +1,18 @@
 #include "tools/trace_command.h"
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "core/files/file_system.h"
 #include "core/op/op_registry.h"
 #include "core/random_bits.h"
-#include "distribute/cluster/address.h"
 #include "distribute/transport/grpc_channel.h"
-#include "distribute/transport/wire_format.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
+#include "tools/task_client.h"
 #include "tools/trace/chrome_trace.h"
 #include "tools/trace/step_hints.h"
 #include "tools/trace/timeline.h"
@@ -23,27 +23,21 @@ namespace {
 
 class RemoteTraceSource : public TraceSource {
  public:
-  explicit RemoteTraceSource(const Address& address) : channel_({.address = address.ToString()}, nullptr) {}
+  explicit RemoteTraceSource(std::string address) : channel_({.address = std::move(address)}, nullptr) {}
 
   absl::StatusOr<ListTasksResponse> ListTasks(absl::Time deadline) override {
     ListTasksResponse response;
-    RETURN_IF_ERROR(Call("/weir.TraceService/ListTasks", ListTasksRequest(), deadline, &response));
+    RETURN_IF_ERROR(
+        channel_.CallMessage("/weir.TraceService/ListTasks", {.deadline = deadline}, ListTasksRequest(), &response));
     return response;
   }
   absl::StatusOr<TraceStepsResponse> TraceSteps(const TraceStepsRequest& request, absl::Time deadline) override {
     TraceStepsResponse response;
-    RETURN_IF_ERROR(Call("/weir.TraceService/TraceSteps", request, deadline, &response));
+    RETURN_IF_ERROR(channel_.CallMessage("/weir.TraceService/TraceSteps", {.deadline = deadline}, request, &response));
     return response;
   }
 
  private:
-  absl::Status Call(const char* method, const google::protobuf::MessageLite& request, absl::Time deadline,
-                    google::protobuf::MessageLite* response) {
-    ASSIGN_OR_RETURN(const grpc::ByteBuffer message, MessageToBuffer(request));
-    ASSIGN_OR_RETURN(const grpc::ByteBuffer answer, channel_.Call(method, {.deadline = deadline}, message));
-    return MessageFromBuffer(answer, response);
-  }
-
   GrpcChannel channel_;
 };
 
@@ -68,11 +62,7 @@ absl::Status CheckWritable(FileSystem& files, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out) {
-  absl::string_view text = command.target;
-  if (!absl::ConsumePrefix(&text, "grpc://")) {
-    return errors::InvalidArgument("'", command.target, "' is not a target: expected grpc://HOST:PORT of any task");
-  }
-  ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   RETURN_IF_ERROR(CheckWritable(*files, command.output));
   OpRegistry ops;

@@ -22,6 +22,7 @@
 #include "distribute/transport/liveness/ping_agreement.h"
 #include "distribute/transport/liveness/socket_name.h"
 #include "distribute/transport/polling_threads.h"
+#include "distribute/transport/wire_format.h"
 
 namespace weir {
 namespace {
@@ -208,6 +209,14 @@ absl::StatusOr<grpc::ByteBuffer> GrpcChannel::Call(const char* method, const Cal
   const Connection connection = Current();
   PollConnecting(*connection.channel, options.deadline);
   return CallOver(connection, method, options, request);
+}
+
+absl::Status GrpcChannel::CallMessage(const char* method, const CallOptions& options,
+                                      const google::protobuf::MessageLite& request,
+                                      google::protobuf::MessageLite* response) {
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer message, MessageToBuffer(request));
+  ASSIGN_OR_RETURN(const grpc::ByteBuffer answer, Call(method, options, message));
+  return MessageFromBuffer(answer, response);
 }
 
 absl::StatusOr<grpc::ByteBuffer> GrpcChannel::CallOver(const Connection& connection, const char* method,

@@ -22,6 +22,10 @@ class ClientContext;
 class Status;
 }  // namespace grpc
 
+namespace google::protobuf {
+class MessageLite;
+}
+
 namespace weir {
 
 class LinkPoller;
@@ -72,6 +76,9 @@ class GrpcChannel {
   void CallAsync(const char* method, const CallOptions& options, const grpc::ByteBuffer& request, DoneCallback done);
   absl::StatusOr<grpc::ByteBuffer> Call(const char* method, const CallOptions& options,
                                         const grpc::ByteBuffer& request);
+  // The same for messages. `response` is unchanged if the call fails.
+  absl::Status CallMessage(const char* method, const CallOptions& options, const google::protobuf::MessageLite& request,
+                           google::protobuf::MessageLite* response);
   // A long-lived call with messages both ways; it is not started yet. It ends with gRPC's status, unchanged.
   std::shared_ptr<MessageStream> OpenStream(const char* method);
   // Adds the deadline of default_timeout if the call has none.

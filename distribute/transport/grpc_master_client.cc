@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "distribute/transport/message_codec.h"
-#include "distribute/transport/wire_format.h"
 
 namespace weir {
 
@@ -12,9 +11,7 @@ GrpcMasterClient::GrpcMasterClient(GrpcChannelOptions options) : channel_(std::m
 absl::Status GrpcMasterClient::CallMessage(const char* method, const CallOptions& options,
                                            const google::protobuf::MessageLite& request,
                                            google::protobuf::MessageLite* response) {
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer buffer, MessageToBuffer(request));
-  ASSIGN_OR_RETURN(const grpc::ByteBuffer reply, channel_.Call(method, channel_.Bounded(options), buffer));
-  return MessageFromBuffer(reply, response);
+  return channel_.CallMessage(method, channel_.Bounded(options), request, response);
 }
 
 template <typename Request>

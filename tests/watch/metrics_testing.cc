@@ -9,7 +9,6 @@
 #include "absl/time/clock.h"
 #include "core/clock.h"
 #include "distribute/transport/grpc_channel.h"
-#include "distribute/transport/wire_format.h"
 
 namespace weir {
 
@@ -24,13 +23,10 @@ std::optional<double> SampleOf(const std::string& metrics, const std::string& sa
 TaskReport ReportOf(const std::string& grpc_address) {
   GrpcChannel channel({.address = grpc_address}, nullptr);
   GetTaskReportResponse response;
-  const auto answer = channel.Call("/weir.StatusService/GetTaskReport", {.deadline = MonotonicNow() + absl::Minutes(1)},
-                                   *MessageToBuffer(GetTaskReportRequest()));
-  EXPECT_TRUE(answer.ok()) << answer.status();
-  if (answer.ok()) {
-    const absl::Status parsed = MessageFromBuffer(*answer, &response);
-    EXPECT_TRUE(parsed.ok()) << parsed;
-  }
+  const absl::Status status =
+      channel.CallMessage("/weir.StatusService/GetTaskReport", {.deadline = MonotonicNow() + absl::Minutes(1)},
+                          GetTaskReportRequest(), &response);
+  EXPECT_TRUE(status.ok()) << status;
   return response.report();
 }
 

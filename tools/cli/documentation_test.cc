@@ -67,7 +67,7 @@ TEST(ManPageTest, GroffPrintsPagesWithoutWarnings) {
   }
 }
 
-// What bash offers for the last word of a command line, after sourcing the script.
+// The completions that bash offers for the last word of a command line, after sourcing the script.
 class BashCompletionTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -117,7 +117,7 @@ TEST(HttpServerTest, HugeHeadersAreRejected) {
   for (int i = 0; i < 1000 && connection.Send(absl::StrCat("X-", i, ": ", std::string(1000, 'y'), "\r\n")); ++i) {
   }
   EXPECT_THAT(StatusOf(connection.ReadAll()), AnyOf(431, 0));
-  // What is just over the limit comes at once, so that the answer can be read.
+  // A request just over the limit arrives in one piece, so that the answer can be read.
   const std::string answer = Send(*server, absl::StrCat("GET / HTTP/1.1\r\nX: ", std::string(17 << 10, 'y')));
   EXPECT_EQ(StatusOf(answer), 431);
 }

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// What one task did in all steps. Times are nanoseconds.
+// The work of one task in all steps. Times are nanoseconds.
 struct TaskUsage {
   struct Receives {
     int64_t waited = 0;    // for tensors of that task, while nothing was computed
