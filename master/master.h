@@ -77,7 +77,7 @@ class Master : public MasterInterface {
 
   // Records steps of this master's sessions.
   StepTracer* tracer() { return &tracer_; }
-  // For whoever watches the task.
+  // For monitoring.
   std::shared_ptr<const MasterMetrics> metrics() const { return metrics_; }
   void MeasureStepTimes() { metrics_->steps.MeasureTimes(); }
   std::vector<SessionSummary> Sessions() const;

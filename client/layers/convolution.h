@@ -19,7 +19,7 @@ struct ConvolutionOptions {
   LayerOptions layer = {};
 };
 
-// What all convolutions share. Variables: kernel (depthwise_kernel), bias. Glorot's uniform kernel.
+// Base of all convolutions. Variables: kernel (depthwise_kernel), bias. The kernel starts as Glorot's uniform.
 class Convolution : public Layer {
  public:
   const ResourceVariable& weights() const { return weights_; }

@@ -13,7 +13,7 @@ namespace WEIR_API weir {
 
 class Optimizer;
 
-// What a learning rate can be given as.
+// The types that a learning rate may have.
 template <typename T>
 concept LearningRate = std::convertible_to<const T&, Input>;
 
