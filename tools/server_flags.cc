@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "kernels/plugin.h"
 #include "tools/command_flags.h"
 #include "tools/server_command.h"
 
@@ -154,8 +153,8 @@ void AddPluginFlags(CLI::App& app, ServerCommand& server) {
                  "runs them, needs it")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--plugin-dir", server.plugin_folders, "A folder that plug-ins may be in; may be repeated")
-      ->default_str(DefaultPluginFolder())
+  app.add_option("--plugin-dir", server.plugin_folders,
+                 "A folder that plug-ins may be in, besides the folder weir beside libweir.so; may be repeated")
       ->type_name("DIR")
       ->group(kGroup);
 }
