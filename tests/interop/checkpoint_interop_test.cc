@@ -1,9 +1,5 @@
 // Checkpoints between Weir and TensorFlow: each reads what the other wrote, and the files are equal byte for byte.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
@@ -13,23 +9,15 @@
 #include "core/files/scratch_directory_testing.h"
 #include "core/tensor/numeric_types.h"
 #include "core/testing.h"
+#include "tests/interop/tensorflow_python.h"
 
 namespace weir {
 namespace {
 
 using ::testing::ElementsAre;
 
-std::string python;  // set by main
-
 bool RunTensorFlow(const std::string& command, const std::string& dir) {
-  const pid_t child = fork();
-  if (child == 0) {
-    execlp(python.c_str(), python.c_str(), WEIR_INTEROP_SCRIPT, command.c_str(), dir.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return RunWithTensorFlow(WEIR_INTEROP_SCRIPT, command, dir);
 }
 
 // The values of checkpoint_interop.py.
@@ -171,11 +159,6 @@ TEST_F(CheckpointInterop, WeReadTensorFlowsAndWriteTheSameBytes) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const char* interpreter = std::getenv("WEIR_TF_PYTHON");
-  if (interpreter == nullptr || *interpreter == '\0') {
-    std::puts("skipped: WEIR_TF_PYTHON does not name a Python interpreter that can import TensorFlow");
-    return 77;
-  }
-  weir::python = interpreter;
+  if (!weir::HasTensorFlow()) return weir::kTestsSkipped;
   return RUN_ALL_TESTS();
 }

@@ -1,8 +1,5 @@
 // Models between Weir and TensorFlow: Weir runs those that TensorFlow wrote, with the same results, and TensorFlow runs
 // those that Weir froze or exported; each reads the other's checkpoints of objects.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +16,7 @@
 #include "client/saver.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "tests/interop/tensorflow_python.h"
 
 namespace weir {
 namespace {
@@ -27,18 +25,9 @@ using ::testing::HasSubstr;
 
 constexpr char kServing[] = "serving_default";
 
-std::string python, directory;  // set by main
+std::string directory;  // set by main
 
-bool RunTensorFlow(const std::string& command) {
-  const pid_t child = fork();
-  if (child == 0) {
-    execlp(python.c_str(), python.c_str(), WEIR_INTEROP_SCRIPT, command.c_str(), directory.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
+bool RunTensorFlow(const std::string& command) { return RunWithTensorFlow(WEIR_INTEROP_SCRIPT, command, directory); }
 
 std::string PathIn(absl::string_view name) { return JoinPath(directory, name); }
 
@@ -231,12 +220,7 @@ TEST_F(ModelsInterop, AnExportGivesTheSameResults) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const char* interpreter = std::getenv("WEIR_TF_PYTHON");
-  if (interpreter == nullptr || *interpreter == '\0') {
-    std::puts("skipped: WEIR_TF_PYTHON does not name a Python interpreter that can import TensorFlow");
-    return 77;
-  }
-  weir::python = interpreter;
+  if (!weir::HasTensorFlow()) return weir::kTestsSkipped;
   const weir::ScratchDirectory scratch;
   weir::directory = scratch.path();
   if (!weir::RunTensorFlow("write")) {
