@@ -14,8 +14,6 @@
 namespace weir {
 namespace {
 
-using ::testing::ElementsAre;
-
 bool RunTensorFlow(const std::string& command, const std::string& dir) {
   return RunWithTensorFlow(WEIR_INTEROP_SCRIPT, command, dir);
 }
