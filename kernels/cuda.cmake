@@ -49,7 +49,7 @@ if(WEIR_BUILD_TESTS)
     # Programs of their own: no other may load this driver.
     file(GLOB_RECURSE driver CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/driver_testing.cc)
     add_library(weir_test_driver MODULE ${driver})
-    set_target_properties(weir_test_driver PROPERTIES LINK_OPTIONS "-Wl,-soname,libcuda.so.1")
+    set_target_properties(weir_test_driver PROPERTIES LINK_OPTIONS "-Wl,-soname,libcuda.so.1" CXX_VISIBILITY_PRESET default)
     foreach(source ${driver_tests})
       string(REGEX REPLACE ".*/(cudnn_[a-z]*)_cuda_test\\.cc$" "\\1_test" name ${source})
       weir_test(${name} SOURCES ${source} DEPS weir_kernels weir_cuda_headers)

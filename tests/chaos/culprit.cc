@@ -103,6 +103,8 @@ class Trial {
       return errors::Internal(case_.ToString(), ": the error is not UNAVAILABLE with '", name,
                               "': ", status.ToString());
     }
+    if (case_.clock != absl::ZeroDuration() && !clock_->IsFollowed())
+      return errors::Internal(case_.ToString(), ": no task follows the clock that was set");
     return duration;
   }
 

@@ -71,6 +71,7 @@ TEST_F(ClockJumpTest, AHungTaskIsFoundAfterTheClockWasSetBack) {
   const absl::Time paused = MonotonicNow();
   EXPECT_THAT(Run("sum:0", ""), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/job:worker/replica:0/task:1")));
   EXPECT_LT(MonotonicNow() - paused, absl::Seconds(40));
+  EXPECT_TRUE(clock_->IsFollowed());
 }
 
 TEST_F(ClockJumpTest, AWaitingStepOutlivesAClockThatIsSetOn) {
@@ -82,6 +83,7 @@ TEST_F(ClockJumpTest, AWaitingStepOutlivesAClockThatIsSetOn) {
   EXPECT_THAT(impatient.get(), StatusIs(absl::StatusCode::kDeadlineExceeded));
   ASSERT_THAT(Run("", "put"), IsOk());
   EXPECT_THAT(waiting.get(), IsOk());
+  EXPECT_TRUE(clock_->IsFollowed());
 }
 
 }  // namespace

@@ -7,22 +7,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
+
+#include "tests/cluster/clock_offset.h"
 
 namespace {
 
-// The file's first eight bytes, shared with the test; null if there is none.
-const volatile int64_t* Offset() {
-  static const volatile int64_t* const offset = []() -> const volatile int64_t* {
-    const char* const path = getenv("WEIR_TEST_CLOCK");
-    const int file = path == nullptr ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return nullptr;
-    void* const mapped = mmap(nullptr, sizeof(int64_t), PROT_READ, MAP_SHARED, file, 0);
-    close(file);
-    return mapped == MAP_FAILED ? nullptr : static_cast<const volatile int64_t*>(mapped);
-  }
-  ();
+// Null if there is no file.
+ClockOffset* MapOffset() {
+  const char* const path = getenv("WEIR_TEST_CLOCK");
+  const int file = path == nullptr ? -1 : open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* const mapped = mmap(nullptr, sizeof(ClockOffset), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return mapped == MAP_FAILED ? nullptr : static_cast<ClockOffset*>(mapped);
+}
+
+// Shared with the test.
+ClockOffset* Offset() {
+  static ClockOffset* const offset = MapOffset();
   return offset;
 }
 
@@ -38,7 +41,9 @@ extern "C" {
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const int result = RealTime(clock, time);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) && Offset() != nullptr) {
-    time->tv_sec += *Offset();
+    const int64_t seconds = Offset()->seconds;
+    time->tv_sec += seconds;
+    if (seconds != 0) ++Offset()->followed;
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // Tells ThreadSanitizer what gRPC's completion queues order. The system's gRPC is not instrumented and has locks of its
 // own, so that without this each value handed over through a queue looks like a race. Linked into the test programs of
-// a ThreadSanitizer build: these definitions stand in front of the library's.
+// a ThreadSanitizer build: these definitions stand in front of the library's, and so must be visible to it.
+#pragma GCC visibility push(default)
 #include <dlfcn.h>
 #include <grpc/grpc.h>
 #include <grpc/slice.h>
@@ -89,3 +90,4 @@ grpc_event grpc_completion_queue_pluck(grpc_completion_queue* queue, void* tag, 
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

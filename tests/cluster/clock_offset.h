@@ -1,0 +1,10 @@
+// The memory that a test shares with the processes whose wall clock it sets.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+struct ClockOffset {
+  std::atomic<int64_t> seconds;   // the wall clock is the true time plus this
+  std::atomic<int64_t> followed;  // how often a process was told a time that is not the true one
+};
