@@ -49,6 +49,7 @@ function(weir_precompiled_targets)
     return()
   endif()
   weir_precompiled_target(library ${WEIR_PRECOMPILED_SYSTEM})
+  target_compile_definitions(weir_precompiled_library PRIVATE WEIR_UNCHECKED_TENSORS)  # as weir_library's targets
   if(WEIR_BUILD_TESTS)
     weir_precompiled_target(program ${WEIR_PRECOMPILED_SYSTEM} <gmock/gmock.h> <gtest/gtest.h>)
     target_link_libraries(weir_precompiled_program PRIVATE GTest::gmock)

@@ -39,6 +39,7 @@ function(weir_library name)
     add_library(weir_${name} STATIC ${sources})
     target_include_directories(weir_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(weir_${name} PUBLIC ${ARG_DEPS} ${WEIR_ABSL} Threads::Threads PRIVATE weir_warnings)
+    target_compile_definitions(weir_${name} PRIVATE WEIR_UNCHECKED_TENSORS)
     weir_precompile(weir_${name} library)
     # BATCH_EXCLUDE, the EXCLUDE of another configuration, makes the batches of both alike, for ccache.
     if(NOT ARG_BATCH_EXCLUDE)

@@ -108,6 +108,22 @@ absl::Status Tensor::Init(Allocator* allocator) {
   return absl::OkStatus();
 }
 
+absl::Status Tensor::WrongType(DataType wanted) const {
+  return errors::InvalidArgument("A tensor ", DataTypeName(dtype_), shape_.ToString(), " is read as ",
+                                 DataTypeName(wanted));
+}
+
+void Tensor::AbortOnType(DataType wanted) const {
+  fprintf(stderr, "%s\n", std::string(WrongType(wanted).message()).c_str());
+  std::abort();
+}
+
+void Tensor::AbortOnCount() const {
+  fprintf(stderr, "A tensor %s%s is read as a scalar, but has %lld elements\n", DataTypeName(dtype_).c_str(),
+          shape_.ToString().c_str(), static_cast<long long>(NumElements()));
+  std::abort();
+}
+
 Tensor::Tensor(DataType dtype, const TensorShape& shape) : dtype_(dtype), shape_(shape) {
   if (absl::Status status = Init(CpuAllocator()); !status.ok()) {
     fprintf(stderr, "%s\n", status.ToString().c_str());

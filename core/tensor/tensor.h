@@ -48,6 +48,13 @@ class TensorBuffer {
   const size_t size_;
 };
 
+// Whether Tensor's typed accessors check the type. Each value has functions of its own, so both may be linked together.
+#ifdef WEIR_UNCHECKED_TENSORS
+constexpr bool kChecksTensorAccess = false;
+#else
+constexpr bool kChecksTensorAccess = true;
+#endif
+
 // A typed, shaped view of a buffer. Copies share the buffer. Distinct Tensor objects may be used from any threads;
 // one object is not synchronised. Elements of string, resource and variant tensors are constructed and destroyed
 // with the buffer.
@@ -121,31 +128,44 @@ class Tensor {
   bool IsInitialized() const { return data_ != nullptr || NumElements() == 0; }
   bool IsAligned() const { return reinterpret_cast<uintptr_t>(data_) % kTensorAlignment == 0; }
 
-  // The elements in row-major order. T must be the C++ type of dtype().
-  template <typename T>
+  // The elements in row-major order. T is the C++ type of dtype(), or a type that tensors cannot have, such as char,
+  // for their bytes. In programs another T aborts with a message that names both types and the shape; Weir's own
+  // libraries, whose kernels are selected by type, do not check. Get does so for tensors from outside.
+  template <typename T, bool kChecked = kChecksTensorAccess>
   T* data() {
+    if constexpr (kChecked) CheckType<T>();
     return reinterpret_cast<T*>(data_);
   }
-  template <typename T>
+  template <typename T, bool kChecked = kChecksTensorAccess>
   const T* data() const {
+    if constexpr (kChecked) CheckType<T>();
     return reinterpret_cast<const T*>(data_);
   }
   void* raw_data() const { return data_; }
-  template <typename T>
+  template <typename T, bool kChecked = kChecksTensorAccess>
   absl::Span<T> flat() {
-    return absl::MakeSpan(data<T>(), NumElements());
+    return absl::MakeSpan(data<T, kChecked>(), NumElements());
   }
-  template <typename T>
+  template <typename T, bool kChecked = kChecksTensorAccess>
   absl::Span<const T> flat() const {
-    return absl::MakeConstSpan(data<T>(), NumElements());
+    return absl::MakeConstSpan(data<T, kChecked>(), NumElements());
   }
-  template <typename T>
+  // The only element. Programs abort if there is not exactly one.
+  template <typename T, bool kChecked = kChecksTensorAccess>
   T& scalar() {
-    return *data<T>();
+    if constexpr (kChecked) CheckIsOneElement();
+    return *data<T, kChecked>();
   }
-  template <typename T>
+  template <typename T, bool kChecked = kChecksTensorAccess>
   const T& scalar() const {
-    return *data<T>();
+    if constexpr (kChecked) CheckIsOneElement();
+    return *data<T, kChecked>();
+  }
+  // The elements; InvalidArgument, naming both types and the shape, if T is not the C++ type of dtype().
+  template <typename T>
+  absl::StatusOr<absl::Span<const T>> Get() const {
+    if (dtype_ != DataTypeOf<T>()) return WrongType(DataTypeOf<T>());
+    return flat<T, false>();
   }
 
   // Becomes a new tensor, as from Allocate. After an error it has no buffer.
@@ -182,6 +202,18 @@ class Tensor {
   std::string DebugString(int max_entries = 8) const;
 
  private:
+  template <typename T>
+  void CheckType() const {
+    if constexpr (requires { DataTypeTraits<T>::kValue; }) {
+      if (__builtin_expect(dtype_ != DataTypeTraits<T>::kValue, 0)) AbortOnType(DataTypeTraits<T>::kValue);
+    }
+  }
+  void CheckIsOneElement() const {
+    if (__builtin_expect(NumElements() != 1, 0)) AbortOnCount();
+  }
+  absl::Status WrongType(DataType wanted) const;
+  [[noreturn]] void AbortOnType(DataType wanted) const;
+  [[noreturn]] void AbortOnCount() const;
   // Allocates a buffer for dtype_ and shape_.
   absl::Status Init(Allocator* allocator);
   Tensor View(DataType dtype, const TensorShape& shape, int64_t first_byte) const;

@@ -39,7 +39,8 @@ TEST(TensorProtoTest, EveryPlainTypeRoundTrips) {
     if (!IsPlainType(type)) continue;
     Tensor tensor(type, TensorShape({3, 1}));
     for (int64_t b = 0; b < tensor.TotalBytes(); ++b) {
-      tensor.data<uint8_t>()[b] = type == DT_BOOL ? b % 2 : static_cast<uint8_t>(b % 7);  // no NaN, in range of int4
+      static_cast<uint8_t*>(tensor.raw_data())[b] =
+          type == DT_BOOL ? b % 2 : static_cast<uint8_t>(b % 7);  // no NaN, in range of int4
     }
     SCOPED_TRACE(DataTypeName(type));
     ExpectRoundTrip(tensor);

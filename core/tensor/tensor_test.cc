@@ -138,5 +138,22 @@ TEST(TensorComparisonTest, NanAndInfinity) {
   ExpectTensorNear(AsTensor<float>({nan, inf, 1}), AsTensor<float>({nan, inf, 1.000001f}));
 }
 
+TEST(TensorDeathTest, TypedAccessChecksTheType) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Tensor t = AsTensor<int32_t>({1, 2, 3});
+  EXPECT_DEATH(t.flat<float>(), "int32\\[3\\] is read as float");
+  EXPECT_DEATH(t.data<int64_t>(), "int32\\[3\\] is read as int64");
+  EXPECT_DEATH(t.scalar<int32_t>(), "int32\\[3\\] is read as a scalar, but has 3 elements");
+}
+
+TEST(TensorTest, BytesOfAnyTensorCanBeRead) { EXPECT_EQ(AsTensor<int32_t>({1, 2}).data<char>()[4], 2); }
+
+TEST(TensorTest, GetReportsAWrongType) {
+  const Tensor t = AsTensor<int32_t>({1, 2, 3});
+  ASSERT_OK_AND_ASSIGN(const absl::Span<const int32_t> values, t.Get<int32_t>());
+  EXPECT_EQ(values[2], 3);
+  EXPECT_THAT(t.Get<float>(), StatusIs(kInvalid, HasSubstr("A tensor int32[3] is read as float")));
+}
+
 }  // namespace
 }  // namespace weir
