@@ -131,6 +131,7 @@ absl::Status TrainingLoop::Start(Session& session) {
 
 absl::Status TrainingLoop::TryStart(Session& session) {
   std::string restored_from;
+  RETURN_IF_ERROR(state_->FillTables(session));
   RETURN_IF_ERROR(state_->Establish(session, &restored_from));
   RETURN_IF_ERROR(Resume(session));
   RETURN_IF_ERROR(ReadGlobalStep(session));
@@ -292,6 +293,7 @@ void TrainingLoop::EndRecovery() {
 }
 
 absl::Status TrainingLoop::TryRecover(Session& session, std::string* restored_from) {
+  RETURN_IF_ERROR(state_->FillTables(session));
   ASSIGN_OR_RETURN(bool whole, state_->IsWhole(session));
   whole = whole && !must_restore();
   if (!whole) {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "client/forwarding_session_testing.h"
 #include "client/initializers.h"
+#include "client/lookup/static_hash_table.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
 #include "core/checkpoint/checkpoint_state.h"
@@ -138,6 +139,19 @@ class TrainingLoopTest : public ::testing::Test {
   std::unique_ptr<FlakySession> session_;
   std::shared_ptr<AtStep> hook_;
 };
+
+TEST_F(TrainingLoopTest, TablesAreFilledAtTheStartAndAfterALoss) {
+  const auto table = StaticHashTable::FromTensors(scope_, Tensor::Vector<int64_t>({1}), Tensor::Vector<float>({2}), 0);
+  const Output value = table.Lookup(scope_, Tensor::Scalar<int64_t>(1));
+  options_.train = total_.AssignAdd(scope_.WithControlDependencies({options_.train}), value);
+  ASSERT_OK_AND_ASSIGN(int64_t reached, Train([&] {
+                         session_->LoseVariables();
+                         session_->Fail(1);
+                       }));
+  EXPECT_EQ(reached, 10);
+  EXPECT_EQ(hook_->recoveries.size(), 1u);
+  EXPECT_EQ(Total(), 30);
+}
 
 TEST_F(TrainingLoopTest, RunsToTheLastStepAndSaves) {
   ASSERT_OK_AND_ASSIGN(int64_t reached, Train([] {}));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_format.h"
+#include "client/lookup/static_hash_table.h"
 #include "client/ops.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/manifest.h"
@@ -76,6 +77,7 @@ RecoverableState::RecoverableState(const Scope& scope, RecoverableStateOptions o
   }
   variables_whole_ = All(root, "all_initialized", flags);
   initialize_ = Initialize(root, "init_state", together, {InitializeAll(root)});
+  initialize_tables_ = InitializeTables(root);
   if (!apart) return;
   if (is_saved) positions_ = make_saver(root.SubScope("positions"), options_.saveables, true);
   positions_whole_ = All(root, "all_positioned", InitializedFlags(options_.saveables));
@@ -194,6 +196,10 @@ absl::Status RecoverableState::EstablishVariables(Session& session, std::string*
   RETURN_IF_ERROR(marker_->End(session, restored));
   generation_ = restored;
   return absl::OkStatus();
+}
+
+absl::Status RecoverableState::FillTables(Session& session) {
+  return initialize_tables_.valid() ? session.RunTargets({initialize_tables_}) : absl::OkStatus();
 }
 
 absl::Status RecoverableState::Establish(Session& session, std::string* restored_from) {

@@ -47,6 +47,8 @@ class RecoverableState {
   absl::Status TakeLease();
   // Whether all state exists and is of one restore: no task that holds some was lost.
   absl::StatusOr<bool> IsWhole(Session& session);
+  // Fills the graph's lookup tables, which other state may be made with; changes none that has its entries.
+  absl::Status FillTables(Session& session);
   // Restores from the newest checkpoint whose checksums are right, or else runs the initializers; `restored_from` is
   // then empty. DataLoss if there are checkpoints, but none can be read. State shared by several loops is left
   // unchanged if it is whole; if it is not, a worker gets Unavailable. A worker's saveables follow the variables back
@@ -124,7 +126,7 @@ class RecoverableState {
   std::unique_ptr<RestoreMarker> marker_;         // of the tasks with variables
   std::optional<RestoredGeneration> generation_;  // of the variables when the positions were established
   Output global_step_;
-  Operation initialize_, initialize_positions_;
+  Operation initialize_, initialize_positions_, initialize_tables_;
   Output variables_whole_, positions_whole_;  // latter invalid if none, or for a single loop
 };
 

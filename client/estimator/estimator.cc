@@ -1,6 +1,7 @@
 #include "client/estimator/estimator.h"
 
 #include "client/estimator/saved_model.h"
+#include "client/lookup/static_hash_table.h"
 #include "client/ops.h"
 #include "client/saver.h"
 #include "client/training_loop.h"
@@ -177,11 +178,13 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFunction& input, const
   const ModelSpec spec = model_(scope, iterator.GetNext(scope), context);
   MetricMeans means(scope, spec);
   const Saver saver(scope);
+  const Operation tables = InitializeTables(scope);
   RETURN_IF_ERROR(scope.status());
   RETURN_IF_ERROR(means.Check());
 
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Local(scope));
   RETURN_IF_ERROR(saver.Restore(*session, checkpoint));
+  if (tables.valid()) RETURN_IF_ERROR(session->RunTargets({tables}));
   RETURN_IF_ERROR(session->RunTargets({iterator.initializer()}));
   int64_t batches = 0;
   for (; options.steps == 0 || batches < options.steps; ++batches) {
