@@ -1,9 +1,12 @@
 #include "client/estimator/saved_model.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "client/estimator/model_assets.h"
+#include "client/lookup/static_hash_table.h"
 #include "client/saver.h"
 #include "client/session.h"
 #include "core/files/file_system.h"
@@ -18,6 +21,7 @@ namespace {
 constexpr char kPredict[] = "tensorflow/serving/predict";
 constexpr char kServe[] = "serve";
 constexpr char kDefaultSignature[] = "serving_default";
+constexpr char kInitOp[] = "saved_model_main_op";
 constexpr int64_t kSchemaVersion = 1;
 
 absl::Status Describe(const std::map<std::string, Output>& outputs, const ShapeRefiner& shapes,
@@ -32,19 +36,30 @@ absl::Status Describe(const std::map<std::string, Output>& outputs, const ShapeR
   return absl::OkStatus();
 }
 
+// What loaders run, besides reading the graph.
+struct LoadSteps {
+  std::optional<Saver> saver;  // none without variables
+  Operation init;              // invalid if there is nothing to initialise
+};
+
 absl::StatusOr<tensorflow::SavedModel> Describe(const Scope& scope, const ModelSignature& signature,
-                                                const Saver& saver) {
+                                                const LoadSteps& steps) {
   ASSIGN_OR_RETURN(const ShapeRefiner shapes, InferShapes(*scope.graph(), {.strict = false}));
   tensorflow::SavedModel model;
   model.set_saved_model_schema_version(kSchemaVersion);
   tensorflow::MetaGraphDef* graph = model.add_meta_graphs();
   graph->mutable_meta_info_def()->add_tags(kServe);
   *graph->mutable_graph_def() = scope.ToGraphDef();
-  tensorflow::SaverDef* restore = graph->mutable_saver_def();
-  restore->set_filename_tensor_name(saver.prefix().name());
-  restore->set_save_tensor_name(saver.prefix().name());
-  restore->set_restore_op_name(saver.restore().name());
-  restore->set_version(tensorflow::SaverDef::V2);
+  if (steps.saver.has_value()) {
+    tensorflow::SaverDef* restore = graph->mutable_saver_def();
+    restore->set_filename_tensor_name(steps.saver->prefix().name());
+    restore->set_save_tensor_name(steps.saver->prefix().name());
+    restore->set_restore_op_name(steps.saver->restore().name());
+    restore->set_version(tensorflow::SaverDef::V2);
+  }
+  if (steps.init.valid()) {
+    (*graph->mutable_collection_def())[kInitOp].mutable_node_list()->add_value(steps.init.name());
+  }
   tensorflow::SignatureDef& serving = (*graph->mutable_signature_def())[kDefaultSignature];
   serving.set_method_name(kPredict);
   RETURN_IF_ERROR(Describe(signature.inputs, shapes, serving.mutable_inputs()));
@@ -52,14 +67,24 @@ absl::StatusOr<tensorflow::SavedModel> Describe(const Scope& scope, const ModelS
   return model;
 }
 
-absl::Status WriteInto(const Scope& scope, const ModelSignature& signature, const std::string& checkpoint,
-                       const std::string& dir, FileSystem* files) {
-  const Saver saver(scope);
-  RETURN_IF_ERROR(scope.status());
-  ASSIGN_OR_RETURN(const tensorflow::SavedModel model, Describe(scope, signature, saver));
+absl::Status SaveVariables(const Scope& scope, const Saver& saver, const std::string& checkpoint,
+                           const std::string& dir) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Local(scope));
   RETURN_IF_ERROR(saver.Restore(*session, checkpoint));
-  RETURN_IF_ERROR(saver.SaveTo(*session, JoinPath(dir, "variables/variables")));
+  return saver.SaveTo(*session, JoinPath(dir, "variables/variables"));
+}
+
+absl::Status WriteInto(const Scope& scope, const ModelSignature& signature, const std::string& checkpoint,
+                       const std::string& dir, FileSystemRegistry* registry, FileSystem* files) {
+  LoadSteps steps{.init = InitializeTables(scope)};
+  if (!scope.variables().empty()) steps.saver.emplace(scope);
+  RETURN_IF_ERROR(scope.status());
+  ASSIGN_OR_RETURN(tensorflow::SavedModel model, Describe(scope, signature, steps));
+  tensorflow::MetaGraphDef* const graph = model.mutable_meta_graphs(0);
+  const std::vector<ModelAssetFile> assets = FindAssets(graph->graph_def());
+  DescribeAssets(assets, graph);
+  RETURN_IF_ERROR(CopyAssets(assets, registry, dir));
+  if (steps.saver.has_value()) RETURN_IF_ERROR(SaveVariables(scope, *steps.saver, checkpoint, dir));
   return WriteStringToFile(files, JoinPath(dir, "saved_model.pb"), model.SerializeAsString());
 }
 
@@ -85,7 +110,7 @@ absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSigna
   const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));
   if (files->Exists(temporary)) RETURN_IF_ERROR(files->DeleteRecursively(temporary));
   RETURN_IF_ERROR(files->CreateDir(temporary));
-  absl::Status written = WriteInto(scope, signature, checkpoint, temporary, files);
+  absl::Status written = WriteInto(scope, signature, checkpoint, temporary, registry.get(), files);
   if (written.ok()) written = files->Rename(temporary, dir);
   if (!written.ok()) {
     files->DeleteRecursively(temporary).IgnoreError();

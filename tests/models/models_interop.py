@@ -318,6 +318,20 @@ def check_export(directory):
         assert not os.path.exists(extra)
 
 
+def check_export_tables(directory):
+    """Tables of an export are filled at loading, from the model's own assets."""
+    path = os.path.join(directory, "export_tables")
+    path = os.path.join(path, os.listdir(path)[0])
+    assert not os.path.exists(os.path.join(directory, "vocabulary.txt"))
+    words, expected = np.array([b"the", b"quick", b"fox", b"dog"]), [3, 1, 35, -1]
+    function = tf.saved_model.load(path).signatures["serving_default"]
+    np.testing.assert_array_equal(function(words=tf.constant(words))["y"], expected)
+    with tf.Graph().as_default(), tf1.Session() as session:
+        signature = tf1.saved_model.load(session, ["serve"], path).signature_def["serving_default"]
+        actual = session.run(signature.outputs["y"].name, {signature.inputs["words"].name: words})
+        np.testing.assert_array_equal(actual, expected)
+
+
 def check_checkpoints(directory):
     objects = checkpoint_objects()
     objects.restore(os.path.join(directory, "weir_objects")).assert_consumed()
@@ -338,6 +352,7 @@ def check_checkpoints(directory):
 def check(directory):
     check_frozen(directory)
     check_export(directory)
+    check_export_tables(directory)
     check_checkpoints(directory)
 
 

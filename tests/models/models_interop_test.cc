@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "client/estimator/saved_model.h"
 #include "client/initializers.h"
+#include "client/lookup/static_hash_table.h"
 #include "client/models/frozen_graph.h"
 #include "client/models/npy_file.h"
 #include "client/models/object_checkpoint.h"
@@ -213,6 +214,26 @@ TEST_F(ModelsInterop, AnExportGivesTheSameResults) {
   ASSERT_OK_AND_ASSIGN(const auto model, LoadSavedModel(exported));
   ASSERT_OK_AND_ASSIGN(const auto result, model->Run(kServing, {{"x", AsTensor<float>({1, 2, 3, 4}, {2, 2})}}));
   ASSERT_THAT(WriteNpyFile(files_.get(), PathIn("export_expected.npy"), result.at("y")), IsOk());
+}
+
+// A graph with a table, no variables, and a file that is gone when the model is loaded.
+TEST_F(ModelsInterop, AnExportBringsItsTablesAndAssets) {
+  const Scope scope = Scope::NewRoot();
+  const Output words =
+      ops::Placeholder(scope.WithName("words"), DT_STRING, {.shape = *PartialTensorShape::Build({-1})});
+  const std::string vocabulary = PathIn("vocabulary.txt");
+  ASSERT_THAT(WriteStringToFile(files_.get(), vocabulary, "the\nquick\nfox\n"), IsOk());
+  const auto ids = StaticHashTable::FromTextFile(scope, vocabulary, -1);
+  const auto lengths =
+      StaticHashTable::FromTensors(scope, Tensor::Vector<tstring>({"the", "fox"}), Tensor::Vector<int64_t>({3, 33}), 0);
+  const Output y = ops::AddV2(scope, ids.Lookup(scope, words), lengths.Lookup(scope, words));
+  ASSERT_OK_AND_ASSIGN(
+      const std::string exported,
+      WriteSavedModel(scope, {.inputs = {{"words", words}}, .outputs = {{"y", y}}}, "", PathIn("export_tables")));
+  ASSERT_THAT(files_->DeleteFile(vocabulary), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto model, LoadSavedModel(exported));
+  ASSERT_OK_AND_ASSIGN(const auto result, model->Run(kServing, {{"words", Tensor::Vector<tstring>({"fox", "a"})}}));
+  ExpectTensorEqual(result.at("y"), Tensor::Vector<int64_t>({35, -1}));
 }
 
 }  // namespace
