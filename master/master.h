@@ -84,8 +84,8 @@ class Master : public MasterInterface {
   // The steps that have been running for longest and for a moment at least, at most `most`. Their tasks have until
   // `deadline` to say what they wait for.
   std::vector<StepSummary> LongestSteps(size_t most, absl::Time deadline) const;
-  // A copy of the graph of the session with that number. NotFound if there is none.
-  absl::StatusOr<std::unique_ptr<Graph>> SessionGraph(int64_t session) const;
+  // The graph of the session with that number, as it is now. NotFound if there is none.
+  absl::StatusOr<std::shared_ptr<const Graph>> SessionGraph(int64_t session) const;
 
  private:
   // Adopts a session of an earlier master.

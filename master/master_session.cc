@@ -195,7 +195,7 @@ absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tenso
     MutexLock lock(mu_);
     open = CheckOpen();
     if (open.ok())
-      partial_runs_.emplace(handle, std::make_unique<ClientPartialRun>(step, std::move(signature), *placed_.graph));
+      partial_runs_.emplace(handle, std::make_unique<ClientPartialRun>(step, std::move(signature), *placed_->graph));
   }
   if (!open.ok()) {
     Ended(*step, open);  // Close waits for that

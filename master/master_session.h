@@ -83,7 +83,8 @@ class MasterSession {
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
   int64_t number() const { return options_.number; }
   SessionSummary Summary() const;
-  std::unique_ptr<Graph> CopyGraph() const;
+  // Null before Create.
+  std::shared_ptr<const Graph> graph() const;
 
  private:
   struct Callable {
@@ -97,13 +98,14 @@ class MasterSession {
   static std::shared_ptr<Callable> NewCallable(const tensorflow::CallableOptions& options);
   absl::Status AwaitSteps(absl::Time end);
   absl::Status CheckOpen() const REQUIRES(mu_);
-  // A graph, and why nodes of it have no device.
+  // A graph, and why nodes of it have no device. Replaced by extensions, never changed.
   struct PlacedGraph {
-    std::unique_ptr<Graph> graph;
+    std::unique_ptr<const Graph> graph;
     absl::flat_hash_map<std::string, absl::Status> unplaced;
   };
   // Adds nodes to `graph`, and places it.
-  absl::StatusOr<PlacedGraph> Extended(std::unique_ptr<Graph> graph, const tensorflow::GraphDef& nodes);
+  absl::StatusOr<std::shared_ptr<const PlacedGraph>> Extended(std::unique_ptr<Graph> graph,
+                                                              const tensorflow::GraphDef& nodes);
   absl::Status RefreshIfNeeded();
   // Makes the next call ask the tasks again if the error suggests that one was lost.
   void NoteTaskLoss(const absl::Status& status);
@@ -144,7 +146,7 @@ class MasterSession {
 
   Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
   mutable Mutex mu_;
-  PlacedGraph placed_ GUARDED_BY(mu_);
+  std::shared_ptr<const PlacedGraph> placed_ GUARDED_BY(mu_);  // set by Create
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);

@@ -37,7 +37,7 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
                                                                   kUncommittedStepsOptimizer));
   commits_ = !uncommitted;
   RETURN_IF_ERROR(tasks_.Connect(call));
-  ASSIGN_OR_RETURN(PlacedGraph placed, Extended(std::make_unique<Graph>(options_.ops), graph));
+  ASSIGN_OR_RETURN(std::shared_ptr<const PlacedGraph> placed, Extended(std::make_unique<Graph>(options_.ops), graph));
   MutexLock lock(mu_);
   placed_ = std::move(placed);
   return absl::OkStatus();
@@ -47,7 +47,7 @@ absl::Status MasterSession::Restore(const CallOptions& call, const RecordedSessi
   RETURN_IF_ERROR(Create(call, recorded.request.graph_def()));
   for (const tensorflow::GraphDef& extension : recorded.extensions) {
     MutexLock lock(mu_);
-    ASSIGN_OR_RETURN(placed_, Extended(std::move(placed_.graph), extension));
+    ASSIGN_OR_RETURN(placed_, Extended(placed_->graph->Clone(), extension));
     ++graph_version_;
   }
   MutexLock lock(mu_);
@@ -65,8 +65,8 @@ void MasterSession::Moved(const Node& node, absl::string_view asked, const Devic
       << "', the first of them, goes to " << chosen.ToString();
 }
 
-absl::StatusOr<MasterSession::PlacedGraph> MasterSession::Extended(std::unique_ptr<Graph> graph,
-                                                                   const tensorflow::GraphDef& nodes) {
+absl::StatusOr<std::shared_ptr<const MasterSession::PlacedGraph>> MasterSession::Extended(
+    std::unique_ptr<Graph> graph, const tensorflow::GraphDef& nodes) {
   RETURN_IF_ERROR(ImportGraphDef({.from_any_producer = true}, nodes, graph.get()));
   PlacerOptions placement{.devices = tasks_.PlacementOrder(),
                           .kernels = options_.kernels,
@@ -74,16 +74,16 @@ absl::StatusOr<MasterSession::PlacedGraph> MasterSession::Extended(std::unique_p
                           .moved = [this](const Node& node, absl::string_view asked, const DeviceName& chosen) {
                             Moved(node, asked, chosen);
                           }};
-  PlacedGraph placed;
-  placed.unplaced = PlaceGraph(placement, graph.get());
-  placed.graph = std::move(graph);
+  auto placed = std::make_shared<PlacedGraph>();
+  placed->unplaced = PlaceGraph(placement, graph.get());
+  placed->graph = std::move(graph);
   return placed;
 }
 
 absl::Status MasterSession::Extend(const tensorflow::ExtendSessionRequest& request,
                                    tensorflow::ExtendSessionResponse* response) {
   MutexLock one_at_a_time(extend_mu_);
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<const PlacedGraph> placed;
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
@@ -91,10 +91,10 @@ absl::Status MasterSession::Extend(const tensorflow::ExtendSessionRequest& reque
       return errors::Aborted("Current version is ", graph_version_, " but caller expected ",
                              request.current_graph_version(), ".");
     }
-    graph = placed_.graph->Clone();
+    placed = placed_;
   }
   // Without the lock: steps go on meanwhile.
-  ASSIGN_OR_RETURN(PlacedGraph extended, Extended(std::move(graph), request.graph_def()));
+  ASSIGN_OR_RETURN(std::shared_ptr<const PlacedGraph> extended, Extended(placed->graph->Clone(), request.graph_def()));
   if (options_.journal != nullptr) {
     RETURN_IF_ERROR(
         options_.journal->AddExtension(options_.handle, request.current_graph_version(), request.graph_def()));
@@ -177,13 +177,11 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
                                                                              const tensorflow::RunOptions& run_options,
                                                                              const Signature& signature,
                                                                              int64_t* epoch) {
-  std::unique_ptr<Graph> graph;
-  absl::flat_hash_map<std::string, absl::Status> unplaced;
+  std::shared_ptr<const PlacedGraph> placed;
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
-    graph = placed_.graph->Clone();
-    unplaced = placed_.unplaced;
+    placed = placed_;
     *epoch = epoch_;
   }
   ClientGraph::Options options{
@@ -202,7 +200,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
       .collective_leader = options_.config.experimental().collective_group_leader(),
       .commits = commits_ && !options_.tasks.cluster,
       .wire = WireOfSession(options_.config.rpc_options()).value()};
-  auto built = ClientGraph::Build(options, signature, tasks_, std::move(graph), unplaced);
+  auto built = ClientGraph::Build(options, signature, tasks_, placed->graph->Clone(), placed->unplaced);
   if (built.ok()) {
     used_tasks_->Add(**built);
     CountGraph(*epoch);

@@ -20,7 +20,7 @@ SessionSummary MasterSession::Summary() const {
   SessionSummary summary{.number = options_.number, .age = MonotonicNow() - created_};
   {
     MutexLock lock(mu_);
-    summary.nodes = placed_.graph != nullptr ? placed_.graph->num_nodes() : 0;
+    summary.nodes = placed_ != nullptr ? placed_->graph->num_nodes() : 0;
     summary.graph_version = graph_version_;
     summary.client_graphs = client_graphs_.size();
     summary.callables = callables_.size();
@@ -39,9 +39,9 @@ SessionSummary MasterSession::Summary() const {
   return summary;
 }
 
-std::unique_ptr<Graph> MasterSession::CopyGraph() const {
+std::shared_ptr<const Graph> MasterSession::graph() const {
   MutexLock lock(mu_);
-  return placed_.graph == nullptr ? std::make_unique<Graph>(options_.ops) : placed_.graph->Clone();
+  return placed_ == nullptr ? nullptr : std::shared_ptr<const Graph>(placed_, placed_->graph.get());
 }
 
 std::vector<SessionSummary> Master::Sessions() const {
@@ -51,9 +51,10 @@ std::vector<SessionSummary> Master::Sessions() const {
   return summaries;
 }
 
-absl::StatusOr<std::unique_ptr<Graph>> Master::SessionGraph(int64_t session) const {
+absl::StatusOr<std::shared_ptr<const Graph>> Master::SessionGraph(int64_t session) const {
   for (const auto& open : OpenSessions()) {
-    if (open->number() == session) return open->CopyGraph();
+    if (open->number() != session) continue;
+    if (std::shared_ptr<const Graph> graph = open->graph(); graph != nullptr) return graph;
   }
   return errors::NotFound("This task's master has no session ", session);
 }

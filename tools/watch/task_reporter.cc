@@ -348,7 +348,7 @@ ServerMethod TaskReportMethod(TaskReporter* reporter) {
 }
 
 absl::StatusOr<std::string> TaskReporter::GraphText(int64_t session) {
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<const Graph> graph;
   {
     MutexLock lock(parts_mu_);
     if (master_ == nullptr) return errors::Unavailable("The task is stopping");
