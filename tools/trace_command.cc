@@ -12,6 +12,7 @@
 #include "distribute/transport/grpc_channel.h"
 #include "kernels/library.h"
 #include "tensorflow/core/framework/op_def.pb.h"
+#include "tools/interruption.h"
 #include "tools/task_client.h"
 #include "tools/trace/chrome_trace.h"
 #include "tools/trace/step_hints.h"
@@ -23,22 +24,27 @@ namespace {
 
 class RemoteTraceSource : public TraceSource {
  public:
-  explicit RemoteTraceSource(std::string address) : channel_({.address = std::move(address)}, nullptr) {}
+  // `cancellation` ends calls that collect; those that end the tracers are made nevertheless.
+  RemoteTraceSource(std::string address, CancellationManager* cancellation)
+      : channel_({.address = std::move(address)}, nullptr), cancellation_(cancellation) {}
 
   absl::StatusOr<ListTasksResponse> ListTasks(absl::Time deadline) override {
     ListTasksResponse response;
-    RETURN_IF_ERROR(
-        channel_.CallMessage("/weir.TraceService/ListTasks", {.deadline = deadline}, ListTasksRequest(), &response));
+    RETURN_IF_ERROR(channel_.CallMessage("/weir.TraceService/ListTasks",
+                                         {.deadline = deadline, .cancellation = cancellation_}, ListTasksRequest(),
+                                         &response));
     return response;
   }
   absl::StatusOr<TraceStepsResponse> TraceSteps(const TraceStepsRequest& request, absl::Time deadline) override {
     TraceStepsResponse response;
-    RETURN_IF_ERROR(channel_.CallMessage("/weir.TraceService/TraceSteps", {.deadline = deadline}, request, &response));
+    const CallOptions call{.deadline = deadline, .cancellation = request.end() ? nullptr : cancellation_};
+    RETURN_IF_ERROR(channel_.CallMessage("/weir.TraceService/TraceSteps", call, request, &response));
     return response;
   }
 
  private:
   GrpcChannel channel_;
+  CancellationManager* const cancellation_;
 };
 
 // By the traits of the op's registration. Ops of other runtimes compute.
@@ -63,13 +69,18 @@ absl::Status CheckWritable(FileSystem& files, const std::string& path) {
 
 absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
+  Interruption interruption;
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   RETURN_IF_ERROR(CheckWritable(*files, command.output));
   OpRegistry ops;
   RETURN_IF_ERROR(RegisterAllOps(ops));
-  RemoteTraceSource source(address);
-  ASSIGN_OR_RETURN(const CollectedTrace trace,
-                   CollectTrace(source, {.steps = command.steps, .timeout = command.timeout, .tracer = RandomBits()}));
+  RemoteTraceSource source(address, interruption.cancellation());
+  ASSIGN_OR_RETURN(
+      const CollectedTrace trace,
+      CollectTrace(source,
+                   {.steps = command.steps, .timeout = command.timeout, .tracer = RandomBits(), .is_interrupted = [&] {
+                      return interruption.has_come();
+                    }}));
   const Timeline timeline = BuildTimeline(trace, [&ops](absl::string_view op) { return ActivityOf(ops, op); });
   RETURN_IF_ERROR(WriteStringToFile(files.get(), command.output, ChromeTrace(trace, timeline)));
   out << command.output << ": " << trace.steps.size() << " steps and " << timeline.slices.size() << " nodes of "

@@ -15,7 +15,8 @@ CommandDocs TraceDocs() {
           "cluster's steps go on meanwhile; those that are traced are a little slower. Steps of all masters count.\n\n"
           "The clocks of the tasks are aligned; otherData.clocks in the file has each task's offset and the bound of "
           "its "
-          "error. After the trace, hints say what limits the steps, if anything stands out.",
+          "error. After the trace, hints say what limits the steps, if anything stands out. Ctrl-C writes the steps so "
+          "far.",
       .examples = {{"weir trace grpc://127.0.0.1:2222 --steps 20 -o trace.json",
                     "The next 20 steps of the cluster of that task"}},
       .exit_codes = {{"0", "All steps were traced."},

@@ -146,6 +146,17 @@ TEST_F(TraceProcessTest, WhenAllTasksDieItWritesWhatThereIs) {
   EXPECT_THAT(output.text, Not(HasSubstr("before the timeout")));
 }
 
+TEST_F(TraceProcessTest, InterruptedItWritesWhatThereIs) {
+  StartSteps();
+  const WeirOutput output =
+      RunWeir(absl::StrCat("trace ", cluster_->Target("worker", 0), " --steps 100000 --timeout 100s -o ", File(),
+                           " 2>&1 & trace=$!; until [ -e ", File(), " ]; do :; done; kill -TERM $trace; wait $trace"));
+  StopSteps();
+  EXPECT_EQ(output.code, 1) << output.text;
+  EXPECT_THAT(output.text, HasSubstr("of 100000 steps have ended before the interruption."));
+  CheckTraceFormat(Read());
+}
+
 TEST_F(TraceProcessTest, ErrorsComeBeforeTheTrace) {
   const WeirOutput output =
       RunWeir(absl::StrCat("trace ", cluster_->Target("worker", 0), " -o ", directory_.Path("no/such/folder")));

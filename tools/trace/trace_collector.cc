@@ -35,6 +35,7 @@ class Collector {
       }
       if (!first_error_.ok()) break;
     }
+    interrupted_ = options_.is_interrupted();
     for (const Task& task : tasks_) End(task);
     RETURN_IF_ERROR(first_error_);
     Choose();
@@ -57,7 +58,8 @@ class Collector {
 
   bool IsOver() const {
     const absl::Time now = options_.now();
-    if (static_cast<int>(trace_.steps.size()) >= options_.steps || bytes_ >= options_.max_bytes || now >= end_) {
+    if (static_cast<int>(trace_.steps.size()) >= options_.steps || bytes_ >= options_.max_bytes || now >= end_ ||
+        options_.is_interrupted()) {
       return true;
     }
     return std::any_of(tasks_.begin(), tasks_.end(), [&](const Task& task) {
@@ -101,7 +103,7 @@ class Collector {
 
   // A task that is not reached ends its tracer by itself.
   void End(const Task& task) {
-    if (!task.error.ok()) return;
+    if (!task.error.ok() && !absl::IsCancelled(task.error)) return;
     TraceStepsRequest request = RequestFor(task);
     request.set_end(true);
     source_.TraceSteps(request, options_.now() + absl::Seconds(2)).status().IgnoreError();
@@ -121,6 +123,7 @@ class Collector {
     std::vector<std::string>& notes = trace_.notes;
     if (!trace_.is_complete()) {
       const char* const why = bytes_ >= options_.max_bytes ? ", which fill the memory for a trace"
+                              : interrupted_               ? " before the interruption"
                               : options_.now() >= end_     ? " before the timeout"
                                                            : " before the task that was asked was lost";
       notes.push_back(absl::StrCat(trace_.steps.size(), " of ", options_.steps, " steps have ended", why, "."));
@@ -128,7 +131,7 @@ class Collector {
     for (const Task& task : tasks_) {
       if (absl::IsUnimplemented(task.error)) {
         notes.push_back(absl::StrCat(task.name, " records no steps: it is not a Weir server, or an older one."));
-      } else if (!task.error.ok()) {
+      } else if (!task.error.ok() && !absl::IsCancelled(task.error)) {
         notes.push_back(absl::StrCat(task.name, task.has_answered ? " stopped answering" : " did not answer",
                                      ", so that steps of its master may be missing: ", task.error.message(), "."));
       }
@@ -151,6 +154,7 @@ class Collector {
   std::vector<Task> tasks_;
   int64_t bytes_ = 0;
   absl::Status first_error_;
+  bool interrupted_ = false;
 };
 
 }  // namespace

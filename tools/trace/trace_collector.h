@@ -43,13 +43,15 @@ struct CollectOptions {
   absl::Duration call_timeout = absl::Seconds(15);
   // How long the task that is asked may be unreachable before the trace ends.
   absl::Duration patience = absl::Seconds(5);
+  // Whether the user wants the trace as it is. The source ends calls that are under way.
+  std::function<bool()> is_interrupted = [] { return false; };
   std::function<absl::Time()> now = MonotonicNow;
   std::function<void(absl::Duration)> sleep = absl::SleepFor;
 };
 
-// Returns once `steps` steps have ended, after the timeout, or when the task that `source` asks is gone: with the steps
-// so far, and notes about what is missing. Tasks that do not answer cost the trace only their own steps. An error if
-// the trace cannot begin.
+// Returns once `steps` steps have ended, after the timeout, when it is interrupted, or when the task that `source` asks
+// is gone: with the steps so far, and notes about what is missing. Tasks that do not answer cost the trace only their
+// own steps. An error if the trace cannot begin.
 absl::StatusOr<CollectedTrace> CollectTrace(TraceSource& source, const CollectOptions& options);
 
 }  // namespace weir

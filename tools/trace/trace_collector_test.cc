@@ -62,6 +62,7 @@ class FakeCluster : public TraceSource {
   absl::StatusOr<CollectedTrace> Collect(int count, absl::Duration timeout = absl::Seconds(20)) {
     CollectOptions options{.steps = count, .timeout = timeout, .tracer = 5};
     options.now = [this] { return now; };
+    options.is_interrupted = [this] { return now >= interrupted_at; };
     options.sleep = [this](absl::Duration time) { now += time; };
     return CollectTrace(*this, options);
   }
@@ -73,6 +74,7 @@ class FakeCluster : public TraceSource {
 
   const absl::Time kStart = absl::FromUnixSeconds(1000);
   absl::Time now = kStart;
+  absl::Time interrupted_at = absl::InfiniteFuture();
   absl::Status list_error;
   std::map<std::string, std::vector<TracedStep>> steps;
   std::map<std::string, int> calls;
@@ -103,6 +105,17 @@ TEST(TraceCollectorTest, AtTheTimeoutItReturnsWhatThereIs) {
   EXPECT_THAT(trace.notes, ElementsAre("1 of 5 steps have ended before the timeout."));
   EXPECT_GE(cluster.now - cluster.kStart, absl::Seconds(20));
   EXPECT_LT(cluster.now - cluster.kStart, absl::Seconds(22));
+}
+
+TEST(TraceCollectorTest, AnInterruptedTraceHasTheStepsSoFar) {
+  FakeCluster cluster;
+  cluster.AddStep(kA, 1, absl::Seconds(1));
+  cluster.interrupted_at = cluster.kStart + absl::Seconds(2);
+  ASSERT_OK_AND_ASSIGN(const CollectedTrace trace, cluster.Collect(5));
+  EXPECT_THAT(FakeCluster::Ids(trace), ElementsAre(1));
+  EXPECT_THAT(trace.notes, ElementsAre("1 of 5 steps have ended before the interruption."));
+  EXPECT_THAT(cluster.ended, ElementsAre(kA, kB));
+  EXPECT_LT(cluster.now - cluster.kStart, absl::Seconds(3));
 }
 
 TEST(TraceCollectorTest, ATaskThatDiesIsNoted) {
