@@ -18,14 +18,14 @@ function(weir_unity name role size)
   endforeach()
 endfunction()
 
-# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …] [BATCH_EXCLUDE …]): one static library from the folder's sources,
-# and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
+# weir_library(NAME [DEPS …] [TEST_DEPS …] [EXCLUDE …] [ROLES …] [BATCH_EXCLUDE …] [BATCH_TESTS]): one static library from the
+# folder's sources, and, from its *_test.cc files, one test program NAME_test whose cases ctest runs in parallel.
 
 set(WEIR_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
     absl::inlined_vector absl::span absl::time absl::any_invocable absl::hash absl::cord absl::btree absl::cleanup)
 
 function(weir_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;EXCLUDE;ROLES;BATCH_EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "BATCH_TESTS" "" "DEPS;TEST_DEPS;EXCLUDE;ROLES;BATCH_EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_testing\\.cc$|_main\\.cc$")
@@ -62,7 +62,11 @@ function(weir_library name)
     target_link_libraries(weir_${name} INTERFACE ${ARG_DEPS} ${WEIR_ABSL} Threads::Threads)
   endif()
   if(WEIR_BUILD_TESTS AND tests)
-    weir_test(${name}_test SOURCES ${tests} DEPS weir_${name} ${ARG_TEST_DEPS})
+    set(batch)
+    if(ARG_BATCH_TESTS)
+      set(batch BATCH)
+    endif()
+    weir_test(${name}_test SOURCES ${tests} DEPS weir_${name} ${ARG_TEST_DEPS} ${batch})
   endif()
 endfunction()
 
@@ -82,10 +86,11 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEIR_SANITIZER)
   set(WEIR_TEST_OPTIONS -O0)
 endif()
 
-# weir_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABEL label]): a GoogleTest program; each TEST is one ctest entry.
+# weir_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABEL label] [BATCH]): a GoogleTest program; each TEST is one ctest entry.
+# BATCH compiles several sources at a time: for programs of many.
 # The label tensorflow marks comparisons with TensorFlow: scripts/test reports whether they ran.
 function(weir_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;LABEL" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "BATCH" "TIMEOUT;LABEL" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -97,6 +102,9 @@ function(weir_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} weir_testing weir_warnings GTest::gmock_main)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${WEIR_TEST_OPTIONS}>)
   weir_precompile(${name} program)
+  if(ARG_BATCH)
+    weir_unity(${name} test 4 ${ARG_SOURCES})
+  endif()
   weir_sanitized(${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels} ${WEIR_SANITIZER_ENVIRONMENT})
 endfunction()

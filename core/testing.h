@@ -36,6 +36,9 @@ MATCHER_P(StatusIs, code, "") {
   return ::testing::ExplainMatchResult(code, GetStatus(arg).code(), result_listener);
 }
 
+// Short, because it is what most bad input gives.
+inline constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
 // ASSERT_OK_AND_ASSIGN(Tensor t, Tensor::Allocate(…)): assigns the value, or fails and ends the test.
 #define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_IMPL(WEIR_CONCAT(weir_test_or_, __LINE__), lhs, expr)
 #define ASSERT_OK_AND_ASSIGN_IMPL(var, lhs, expr) \

@@ -28,14 +28,14 @@ TEST(VariableTest, AValueThatWasAssignedThroughAReferenceIsListedWithItsBytes) {
 }
 
 // VariableV2 gives its tensor a shape and a buffer without memory before anything is assigned.
-class NoMemory : public TensorBuffer {
+class EmptyBuffer : public TensorBuffer {
  public:
-  NoMemory() : TensorBuffer(nullptr, 0) {}
+  EmptyBuffer() : TensorBuffer(nullptr, 0) {}
 };
 
 TEST(VariableTest, AReferenceVariableWithoutValueIsListedAsUninitializedAndWithoutBytes) {
   Variable variable(DT_FLOAT);
-  *variable.tensor() = Tensor::FromBuffer(DT_FLOAT, TensorShape({2}), new NoMemory);
+  *variable.tensor() = Tensor::FromBuffer(DT_FLOAT, TensorShape({2}), new EmptyBuffer);
   EXPECT_EQ(variable.DebugString(), "float uninitialized");
   EXPECT_EQ(variable.MemoryUsed(), 0);
   *variable.tensor() = Tensor::Vector<float>({1, 2});

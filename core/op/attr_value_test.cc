@@ -17,8 +17,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 NodeDef ParseNode(const std::string& text) {
   NodeDef node;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &node)) << text;

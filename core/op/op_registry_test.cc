@@ -12,8 +12,6 @@ using tensorflow::OpDef;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 OpDef Define(const Op& op) {
   OpRegistry registry;
   EXPECT_THAT(registry.Register(op), IsOk());

@@ -16,8 +16,6 @@ namespace {
 using tensorflow::TensorProto;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 absl::StatusOr<Tensor> Read(const std::string& text) {
   TensorProto proto;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto)) << text;

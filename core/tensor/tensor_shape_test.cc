@@ -11,8 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 TEST(TensorShapeTest, NoCountWrapsAround) {
   EXPECT_THROW(TensorShape({int64_t{1} << 40, int64_t{1} << 40}), std::length_error);
   EXPECT_THROW(TensorShape({int64_t{1} << 32, int64_t{1} << 32, 2, 2, 2, 2}), std::length_error);

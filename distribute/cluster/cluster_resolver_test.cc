@@ -14,7 +14,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Variables = std::map<std::string, std::string>;
 
 // `base` with some variables changed; an empty value removes the variable.

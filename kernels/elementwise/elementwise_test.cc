@@ -9,8 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class ElementwiseTest : public OpTest {};
 
 TEST_F(ElementwiseTest, Broadcasts) {

@@ -6,8 +6,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class ImagesTest : public OpTest {};
 
 Tensor Text(std::string text) { return AsScalar<tstring>(std::move(text)); }
