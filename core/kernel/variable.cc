@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/memory/memory_info.h"
+#include "core/memory/touch_pages.h"
 #include "core/threads/low_priority.h"
 
 namespace weir {
@@ -12,7 +13,6 @@ namespace {
 
 // Memory that ReserveForSnapshot leaves to other programs.
 constexpr int64_t kMemoryMargin = int64_t{512} << 20;
-constexpr int64_t kPage = 4096;
 
 bool Fits(const Tensor& buffer, const Tensor& value) {
   return buffer.buffer() != nullptr && buffer.dtype() == value.dtype() && buffer.shape() == value.shape();
@@ -37,7 +37,7 @@ bool IsExclusive(Variable& variable) {
 absl::StatusOr<Tensor> NewBuffer(Variable& variable, Allocator* allocator, bool for_snapshot) {
   const Tensor& value = *variable.tensor();
   if (for_snapshot) {
-    if (Tensor spare = variable.spare().Take(); Fits(spare, value)) return spare;
+    if (const auto spare = variable.spare().Take(); spare != nullptr && Fits(*spare, value)) return std::move(*spare);
   }
   return Tensor::Allocate(allocator, value.dtype(), value.shape());
 }
@@ -54,22 +54,6 @@ absl::StatusOr<Tensor> NewBufferOrGiveUp(Variable& variable, Allocator* allocato
 
 }  // namespace
 
-void BufferSlot::Offer(Tensor buffer) {
-  const int64_t bytes = buffer.TotalBytes();
-  auto offered = std::make_unique<Tensor>(std::move(buffer));
-  Tensor* none = nullptr;
-  if (!held_.compare_exchange_strong(none, offered.get(), std::memory_order_acq_rel)) return;
-  offered.release();
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
-}
-
-Tensor BufferSlot::Take() {
-  const std::unique_ptr<Tensor> held(held_.exchange(nullptr, std::memory_order_acq_rel));
-  if (held == nullptr) return Tensor();
-  bytes_.fetch_sub(held->TotalBytes(), std::memory_order_relaxed);
-  return std::move(*held);
-}
-
 std::string Variable::DebugString() const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!HasValue(is_initialized(), tensor_)) return absl::StrCat(DataTypeName(dtype_), " uninitialized");
@@ -78,7 +62,7 @@ std::string Variable::DebugString() const {
 
 int64_t Variable::MemoryUsed() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return HasValue(is_initialized(), tensor_) ? tensor_.TotalBytes() + spare_.bytes() : 0;
+  return HasValue(is_initialized(), tensor_) ? tensor_.TotalBytes() + spare_.bytes() + spare_pieces_.bytes() : 0;
 }
 
 absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {
@@ -97,6 +81,7 @@ absl::Status PrepareToUpdate(Variable& variable, Allocator* allocator) {
 
 absl::Status PrepareToUpdateRanges(Variable& variable, Allocator* allocator, int64_t count, int64_t bytes,
                                    absl::FunctionRef<int64_t(int64_t)> offset) {
+  variable.set_is_updated_in_part();
   if (IsExclusive(variable)) return absl::OkStatus();
   const std::shared_ptr<SharedVariableSnapshot> snapshot = variable.snapshot();
   if (snapshot == nullptr || !snapshot->IsOnlyOtherHolderOf(*variable.tensor())) {
@@ -118,25 +103,44 @@ absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocat
 }
 
 std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator) {
-  const auto reuse = [weak = std::weak_ptr<Variable>(variable)](Tensor buffer) {
+  const std::weak_ptr<Variable> weak = variable;
+  const auto reuse_buffer = [weak](Tensor buffer) {
     const std::shared_ptr<Variable> variable = weak.lock();
     if (variable == nullptr || !variable->is_overwritten() || !buffer.RefCountIsOne()) return;
-    variable->spare().Offer(std::move(buffer));
+    variable->spare().Offer(std::make_unique<Tensor>(std::move(buffer)));
   };
-  auto snapshot = std::make_shared<SharedVariableSnapshot>(*variable->tensor(), allocator, reuse);
+  const auto reuse_pieces = [weak](std::unique_ptr<PreservedPieces> pieces) {
+    if (const std::shared_ptr<Variable> variable = weak.lock()) variable->spare_pieces().Offer(std::move(pieces));
+  };
+  std::unique_ptr<PreservedPieces> pieces = variable->spare_pieces().Take();
+  if (pieces != nullptr && !(pieces->is_prepared() && pieces->IsFor(variable->tensor()->TotalBytes()))) pieces.reset();
+  auto snapshot = std::make_shared<SharedVariableSnapshot>(
+      *variable->tensor(), allocator, SharedVariableSnapshot::Reuse{reuse_buffer, reuse_pieces}, std::move(pieces));
   variable->set_snapshot(snapshot);
   return snapshot;
 }
 
-absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
+namespace {
+
+// Empty, and touched, at low priority. None without memory: a snapshot then allocates them as it needs them.
+void ReservePieces(Variable& variable, int64_t bytes, Allocator* allocator) {
+  std::unique_ptr<PreservedPieces> pieces = variable.spare_pieces().Take();
+  if (pieces == nullptr || !pieces->IsFor(bytes)) pieces = PreservedPieces::Make(bytes, allocator);
+  if (pieces == nullptr) return;
+  RunAtLowPriority([&] {
+    pieces->Prepare();
+    return absl::OkStatus();
+  }).IgnoreError();
+  variable.spare_pieces().Offer(std::move(pieces));
+}
+
+absl::Status ReserveBuffer(Variable& variable, Allocator* allocator) {
   DataType dtype;
   TensorShape shape;
   {
     const std::lock_guard<std::mutex> lock(*variable.mutex());
     const Tensor& value = *variable.tensor();
-    if (!variable.is_initialized() || !variable.is_overwritten() || value.NumElements() == 0) return absl::OkStatus();
-    if (!IsPlainType(value.dtype())) return absl::OkStatus();
-    if (Tensor spare = variable.spare().Take(); Fits(spare, value)) {
+    if (auto spare = variable.spare().Take(); spare != nullptr && Fits(*spare, value)) {
       variable.spare().Offer(std::move(spare));
       return absl::OkStatus();
     }
@@ -152,13 +156,26 @@ absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
   ASSIGN_OR_RETURN(Tensor spare, Tensor::Allocate(allocator, dtype, shape));
   // Only this at low priority: a thread that holds the variable's lock must not wait for a processor.
   RETURN_IF_ERROR(RunAtLowPriority([&] {
-    // By touching them, not by one system call: that would hold the lock that page faults of other threads need.
-    for (int64_t at = 0; at < bytes; at += kPage) static_cast<volatile char*>(spare.raw_data())[at] = 0;
+    TouchPages(spare.raw_data(), bytes);
     return absl::OkStatus();
   }));
   const std::lock_guard<std::mutex> lock(*variable.mutex());
-  if (Fits(spare, *variable.tensor())) variable.spare().Offer(std::move(spare));
+  if (Fits(spare, *variable.tensor())) variable.spare().Offer(std::make_unique<Tensor>(std::move(spare)));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator) {
+  int64_t bytes;
+  {
+    const std::lock_guard<std::mutex> lock(*variable.mutex());
+    const Tensor& value = *variable.tensor();
+    if (!variable.is_initialized() || value.NumElements() == 0 || !IsPlainType(value.dtype())) return absl::OkStatus();
+    bytes = value.TotalBytes();
+  }
+  if (variable.is_updated_in_part()) ReservePieces(variable, bytes, allocator);
+  return variable.is_overwritten() ? ReserveBuffer(variable, allocator) : absl::OkStatus();
 }
 
 }  // namespace weir

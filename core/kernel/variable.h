@@ -14,22 +14,33 @@
 
 namespace weir {
 
-// Holds one buffer, or none. Thread-safe, and no call waits for another: a thread of the lowest priority fills it.
-class BufferSlot {
+// Holds one T, or none. Thread-safe, and no call waits for another: a thread of the lowest priority fills it.
+template <typename T>
+class SpareSlot {
  public:
-  BufferSlot() = default;
-  ~BufferSlot() { Take(); }
-  BufferSlot(const BufferSlot&) = delete;
-  BufferSlot& operator=(const BufferSlot&) = delete;
+  SpareSlot() = default;
+  ~SpareSlot() { Take(); }
+  SpareSlot(const SpareSlot&) = delete;
+  SpareSlot& operator=(const SpareSlot&) = delete;
 
-  // Releases `buffer` if the slot has one already.
-  void Offer(Tensor buffer);
-  // Without a buffer if the slot is empty.
-  Tensor Take();
+  // Releases `spare` if the slot has one already.
+  void Offer(std::unique_ptr<T> spare) {
+    const int64_t bytes = spare->TotalBytes();
+    T* none = nullptr;
+    if (!held_.compare_exchange_strong(none, spare.get(), std::memory_order_acq_rel)) return;
+    spare.release();
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  // nullptr if the slot is empty.
+  std::unique_ptr<T> Take() {
+    std::unique_ptr<T> held(held_.exchange(nullptr, std::memory_order_acq_rel));
+    if (held != nullptr) bytes_.fetch_sub(held->TotalBytes(), std::memory_order_relaxed);
+    return held;
+  }
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<Tensor*> held_{nullptr};  // owned
+  std::atomic<T*> held_{nullptr};  // owned
   std::atomic<int64_t> bytes_{0};
 };
 
@@ -55,17 +66,21 @@ class Variable : public Resource {
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
   void set_initialized(bool value) { initialized_.store(value, std::memory_order_release); }
   std::string DebugString() const override;
-  int64_t MemoryUsed() const override;  // with the spare buffer
+  int64_t MemoryUsed() const override;  // with the spare memory
 
   // Guarded by mutex(), like all that follow. The newest snapshot, if it still exists.
   std::shared_ptr<SharedVariableSnapshot> snapshot() const { return snapshot_.lock(); }
   void set_snapshot(const std::shared_ptr<SharedVariableSnapshot>& snapshot) { snapshot_ = snapshot; }
 
   // Not guarded. A buffer, already faulted in, for an update that leaves the old one to a snapshot.
-  BufferSlot& spare() { return spare_; }
+  SpareSlot<Tensor>& spare() { return spare_; }
   // Whether there was an update of all elements, so that a snapshot will need a spare buffer.
   bool is_overwritten() const { return is_overwritten_.load(std::memory_order_relaxed); }
   void set_is_overwritten() { is_overwritten_.store(true, std::memory_order_relaxed); }
+  // The same for updates of some elements: memory for what a snapshot keeps of them.
+  SpareSlot<PreservedPieces>& spare_pieces() { return spare_pieces_; }
+  bool is_updated_in_part() const { return is_updated_in_part_.load(std::memory_order_relaxed); }
+  void set_is_updated_in_part() { is_updated_in_part_.store(true, std::memory_order_relaxed); }
 
  private:
   const DataType dtype_;
@@ -74,8 +89,9 @@ class Variable : public Resource {
   Tensor tensor_;
   std::atomic<bool> initialized_{false};
   std::weak_ptr<SharedVariableSnapshot> snapshot_;
-  BufferSlot spare_;
-  std::atomic<bool> is_overwritten_{false};
+  SpareSlot<Tensor> spare_;
+  SpareSlot<PreservedPieces> spare_pieces_;
+  std::atomic<bool> is_overwritten_{false}, is_updated_in_part_{false};
 };
 
 // Makes the buffer of `variable`, whose lock the caller holds, writable in place: waits for its brief readers, then
@@ -95,8 +111,9 @@ absl::StatusOr<Tensor> PrepareToOverwrite(Variable& variable, Allocator* allocat
 // A snapshot of the current value, which is plain and in host memory. The caller holds the lock.
 std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Variable>& variable, Allocator* allocator);
 
-// Gives the variable a spare buffer if the next snapshot will need one, and touches each of its pages, at low priority,
-// so that no update does. Locks the variable only briefly. RESOURCE_EXHAUSTED if memory is short.
+// Gives the variable the spare buffer, and the memory for parts of its value, that the next snapshot will need, and
+// touches each of their pages, at low priority, so that no update does. Locks the variable only briefly.
+// RESOURCE_EXHAUSTED if memory for the buffer is short.
 absl::Status ReserveForSnapshot(Variable& variable, Allocator* allocator);
 
 }  // namespace weir

@@ -1,14 +1,14 @@
 #include "core/kernel/variable_snapshot.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <thread>
 #include <utility>
 
 namespace weir {
 namespace {
+
+constexpr int64_t kPiece = PreservedPieces::kPiece;
 
 absl::Status OutOfMemory(int64_t bytes) {
   return errors::ResourceExhausted("There was no memory to keep ", bytes,
@@ -28,13 +28,8 @@ void CopyBytesThatMayChange(char* to, const char* from, int64_t size) { std::mem
 
 }  // namespace
 
-void SharedVariableSnapshot::Pieces::Free::operator()(uint32_t* array) const { std::free(array); }
-
-char* SharedVariableSnapshot::Pieces::Piece(uint32_t number) const {
-  return slabs[(number - 1) / kPiecesInSlab] + (number - 1) % kPiecesInSlab * kPiece;
-}
-
-SharedVariableSnapshot::SharedVariableSnapshot(Tensor value, Allocator* allocator, std::function<void(Tensor)> reuse)
+SharedVariableSnapshot::SharedVariableSnapshot(Tensor value, Allocator* allocator, Reuse reuse,
+                                               std::unique_ptr<PreservedPieces> pieces)
     : dtype_(value.dtype()),
       shape_(value.shape()),
       size_(value.TotalBytes()),
@@ -42,13 +37,12 @@ SharedVariableSnapshot::SharedVariableSnapshot(Tensor value, Allocator* allocato
       buffer_(value.buffer()),
       allocator_(allocator),
       reuse_(std::move(reuse)),
-      value_(std::move(value)) {}
+      value_(std::move(value)),
+      pieces_(pieces.release()) {}
 
 SharedVariableSnapshot::~SharedVariableSnapshot() {
-  const std::unique_ptr<Pieces> pieces(pieces_.load(std::memory_order_acquire));
-  for (uint32_t i = 0; i < num_preserved_; i += kPiecesInSlab) {
-    allocator_->DeallocateRaw(pieces->slabs[i / kPiecesInSlab], kSlab);
-  }
+  std::unique_ptr<PreservedPieces> pieces(pieces_.load(std::memory_order_acquire));
+  if (pieces != nullptr && reuse_.pieces != nullptr) reuse_.pieces(std::move(pieces));
 }
 
 absl::Status SharedVariableSnapshot::GivenUp() const {
@@ -75,17 +69,17 @@ absl::Status SharedVariableSnapshot::Read(int64_t offset, int64_t size, char* to
   ReplacePreserved(offset, size, to);
   read_.store(offset + size, std::memory_order_release);
   if (offset + size < size_) return absl::OkStatus();
-  if (Tensor unused = Release(); unused.buffer() != nullptr) reuse_(std::move(unused));
+  if (Tensor unused = Release(); unused.buffer() != nullptr) reuse_.buffer(std::move(unused));
   return absl::OkStatus();
 }
 
 void SharedVariableSnapshot::ReplacePreserved(int64_t offset, int64_t size, char* copy) const {
-  const Pieces* const pieces = pieces_.load(std::memory_order_acquire);
+  const PreservedPieces* const pieces = pieces_.load(std::memory_order_acquire);
   if (pieces == nullptr) return;
   for (int64_t at = offset; at < offset + size;) {
     const int64_t n = std::min(offset + size - at, kPiece - at % kPiece);
-    const uint32_t number = std::atomic_ref(pieces->numbers[at / kPiece]).load(std::memory_order_acquire);
-    if (number != 0) std::memcpy(copy + (at - offset), pieces->Piece(number) + at % kPiece, n);
+    const char* const piece = pieces->Find(at / kPiece);
+    if (piece != nullptr) std::memcpy(copy + (at - offset), piece + at % kPiece, n);
     at += n;
   }
 }
@@ -117,39 +111,21 @@ bool SharedVariableSnapshot::IsOnlyOtherHolderOf(const Tensor& value) {
 void SharedVariableSnapshot::Preserve(int64_t offset, int64_t size) {
   if (size <= 0 || !GivenUp().ok()) return;
   const int64_t last = (offset + size - 1) / kPiece;
-  const Pieces* pieces = pieces_.load(std::memory_order_relaxed);
+  PreservedPieces* pieces = pieces_.load(std::memory_order_relaxed);
   bool is_new = false;
   for (int64_t i = std::max(offset, read_.load(std::memory_order_acquire)) / kPiece; i <= last; ++i) {
-    if (pieces != nullptr && std::atomic_ref(pieces->numbers[i]).load(std::memory_order_relaxed) != 0) continue;
+    if (pieces != nullptr && pieces->Has(i)) continue;
     if (pieces == nullptr) pieces = MakePieces();
-    char* const piece = pieces == nullptr ? nullptr : NewPiece();
-    if (piece == nullptr) return GiveUp(OutOfMemory(size));
-    std::memcpy(piece, data_ + i * kPiece, std::min(kPiece, size_ - i * kPiece));
-    std::atomic_ref(pieces->numbers[i]).store(num_preserved_, std::memory_order_release);
+    if (pieces == nullptr || !pieces->Add(i, data_ + i * kPiece)) return GiveUp(OutOfMemory(size));
     is_new = true;
   }
   if (is_new) turn_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-SharedVariableSnapshot::Pieces* SharedVariableSnapshot::MakePieces() {
-  const size_t count = static_cast<size_t>((size_ + kPiece - 1) / kPiece);
-  auto pieces = std::make_unique<Pieces>();
-  pieces->numbers.reset(static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t))));  // zeroed when first used
-  if (pieces->numbers == nullptr) return nullptr;
-  pieces->slabs = std::make_unique<char*[]>((count + kPiecesInSlab - 1) / kPiecesInSlab);
+PreservedPieces* SharedVariableSnapshot::MakePieces() {
+  std::unique_ptr<PreservedPieces> pieces = PreservedPieces::Make(size_, allocator_);
   pieces_.store(pieces.get(), std::memory_order_release);
   return pieces.release();
-}
-
-char* SharedVariableSnapshot::NewPiece() {
-  if (num_preserved_ == std::numeric_limits<uint32_t>::max()) return nullptr;
-  Pieces& pieces = *pieces_.load(std::memory_order_relaxed);
-  if (num_preserved_ % kPiecesInSlab == 0) {
-    char* const slab = static_cast<char*>(allocator_->AllocateRaw(kSlab));
-    if (slab == nullptr) return nullptr;
-    pieces.slabs[num_preserved_ / kPiecesInSlab] = slab;
-  }
-  return pieces.Piece(++num_preserved_);
 }
 
 void SharedVariableSnapshot::GiveUp(const absl::Status& why) {

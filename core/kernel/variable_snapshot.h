@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/kernel/preserved_pieces.h"
 #include "core/memory/allocator.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
@@ -33,8 +34,14 @@ class VariableSnapshot {
 // One thread reads; updates come from any threads, one at a time, with the variable locked.
 class SharedVariableSnapshot final : public VariableSnapshot {
  public:
-  // `reuse` gets the buffer once all bytes are read. `allocator` provides the memory for Preserve, and outlives this.
-  SharedVariableSnapshot(Tensor value, Allocator* allocator, std::function<void(Tensor)> reuse);
+  // What the variable takes back.
+  struct Reuse {
+    std::function<void(Tensor)> buffer;                            // once all bytes are read
+    std::function<void(std::unique_ptr<PreservedPieces>)> pieces;  // at the end
+  };
+  // `allocator` provides the memory for Preserve, and outlives this. `pieces`: memory that is ready, or nullptr.
+  SharedVariableSnapshot(Tensor value, Allocator* allocator, Reuse reuse,
+                         std::unique_ptr<PreservedPieces> pieces = nullptr);
   ~SharedVariableSnapshot() override;
 
   DataType dtype() const override { return dtype_; }
@@ -51,24 +58,8 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   void GiveUp(const absl::Status& why);
 
  private:
-  // Preserved bytes are kept in pieces of this size: a row or a few.
-  static constexpr int64_t kPiece = 1024;
-  static constexpr int64_t kSlab = 2 << 20;  // a huge page
-  static constexpr uint32_t kPiecesInSlab = kSlab / kPiece;
-
   // The user of value_: the reader, an update (for an instant), or nobody once it is released.
   enum class Holder { kReader, kUpdate, kNobody };
-
-  // The pieces that were preserved.
-  struct Pieces {
-    struct Free {
-      void operator()(uint32_t* array) const;
-    };
-    // For each piece of the value, how many pieces had been preserved with it; 0: it is not. Atomic.
-    std::unique_ptr<uint32_t[], Free> numbers;
-    std::unique_ptr<char*[]> slabs;  // hold the preserved pieces in that order
-    char* Piece(uint32_t number) const;
-  };
 
   // What GiveUp got; OK before.
   absl::Status GivenUp() const;
@@ -76,9 +67,7 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   void ReplacePreserved(int64_t offset, int64_t size, char* copy) const;
   // The value, the first time; then an empty tensor.
   Tensor Release();
-  Pieces* MakePieces();
-  // Memory for one more piece; nullptr if there is none.
-  char* NewPiece();
+  PreservedPieces* MakePieces();
 
   const DataType dtype_;
   const TensorShape shape_;
@@ -86,7 +75,7 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   const char* const data_;            // of the value
   const TensorBuffer* const buffer_;  // the value's; only to be compared
   Allocator* const allocator_;
-  const std::function<void(Tensor)> reuse_;
+  const Reuse reuse_;
   std::atomic<Holder> holder_{Holder::kReader};
   Tensor value_;
   std::atomic<int64_t> read_{0};  // bytes before this have been read
@@ -95,8 +84,7 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   // Changed by the reader between its copy of bytes and its look at what was preserved, and by updates between
   // preserving bytes and changing them: whichever is second sees what the other did before.
   std::atomic<uint32_t> turn_{0};
-  std::atomic<Pieces*> pieces_{nullptr};  // owned; made by the first Preserve
-  uint32_t num_preserved_ = 0;            // of updates
+  std::atomic<PreservedPieces*> pieces_;  // owned; made by the first Preserve unless they were ready
 };
 
 }  // namespace weir

@@ -60,9 +60,9 @@ std::shared_ptr<SharedVariableSnapshot> Take(const std::shared_ptr<Variable>& va
 
 // The spare buffer; nullptr if there is none.
 const void* Spare(Variable& variable) {
-  Tensor spare = variable.spare().Take();
-  if (spare.buffer() == nullptr) return nullptr;
-  const void* const data = spare.raw_data();
+  std::unique_ptr<Tensor> spare = variable.spare().Take();
+  if (spare == nullptr) return nullptr;
+  const void* const data = spare->raw_data();
   variable.spare().Offer(std::move(spare));
   return data;
 }
@@ -149,15 +149,65 @@ TEST(VariableSnapshotTest, RowsThatChangeDuringAReadAreAsBefore) {
 }
 
 TEST(VariableSnapshotTest, ASlotHoldsOneBuffer) {
-  BufferSlot slot;
-  EXPECT_EQ(slot.Take().buffer(), nullptr);
+  SpareSlot<Tensor> slot;
+  EXPECT_EQ(slot.Take(), nullptr);
   const Tensor first = Counted(0), second = Counted(1);
-  slot.Offer(first);
-  slot.Offer(second);
+  slot.Offer(std::make_unique<Tensor>(first));
+  slot.Offer(std::make_unique<Tensor>(second));
   EXPECT_EQ(slot.bytes(), first.TotalBytes());
   EXPECT_TRUE(second.RefCountIsOne());
-  EXPECT_TRUE(slot.Take().SharesBufferWith(first));
+  EXPECT_TRUE(slot.Take()->SharesBufferWith(first));
   EXPECT_EQ(slot.bytes(), 0);
+}
+
+// Counts what it hands out.
+class CountingAllocator : public Allocator {
+ public:
+  absl::string_view name() const override { return "counting"; }
+  void* AllocateRaw(size_t bytes) override {
+    ++count;
+    return CpuAllocator()->AllocateRaw(bytes);
+  }
+  void DeallocateRaw(void* ptr, size_t bytes) override { CpuAllocator()->DeallocateRaw(ptr, bytes); }
+  AllocatorStats Stats() const override { return {}; }
+
+  int count = 0;
+};
+
+TEST(VariableSnapshotTest, UpdatesOfRowsUseMemoryThatIsReady) {
+  CountingAllocator allocator;
+  const auto variable = MakeVariable(Counted(0));
+  ASSERT_THAT(ReserveForSnapshot(*variable, &allocator), IsOk());
+  EXPECT_EQ(allocator.count, 0);  // no row was ever updated
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_THAT(UpdateRow(*variable, 1, 100, 0, &allocator), IsOk());
+    ASSERT_THAT(ReserveForSnapshot(*variable, &allocator), IsOk());
+    EXPECT_EQ(allocator.count, 1) << round;  // kept from the first round on
+    EXPECT_GT(variable->MemoryUsed(), kElements * 4 + PreservedPieces::kSlab);
+    const Tensor before = Tensor(*variable->tensor()).DeepCopy(CpuAllocator()).value();
+    auto snapshot = Take(variable, &allocator);
+    for (int row = 0; row < 100; row += 1 + round) {
+      ASSERT_THAT(UpdateRow(*variable, row, 100, static_cast<float>(round), &allocator), IsOk());
+    }
+    EXPECT_EQ(allocator.count, 1) << round;
+    ASSERT_OK_AND_ASSIGN(const Tensor kept, ReadAll(*snapshot));
+    ExpectTensorEqual(kept, before);
+    EXPECT_EQ(variable->MemoryUsed(), kElements * 4);
+    snapshot.reset();
+    EXPECT_GT(variable->MemoryUsed(), kElements * 4 + PreservedPieces::kSlab);
+  }
+}
+
+TEST(VariableSnapshotTest, MemoryThatIsNotReadyIsNotUsed) {
+  CountingAllocator allocator;
+  const auto variable = MakeVariable(Counted(0));
+  for (int round = 0; round < 2; ++round) {
+    const auto snapshot = Take(variable, &allocator);
+    ASSERT_THAT(UpdateRow(*variable, round, 100, -1, &allocator), IsOk());
+    ASSERT_OK_AND_ASSIGN(const Tensor kept, ReadAll(*snapshot));
+    EXPECT_EQ(kept.data<float>()[100 * round], 100 * round);
+    EXPECT_EQ(allocator.count, 1 + round);
+  }
 }
 
 TEST(VariableSnapshotTest, UpdatesOnOtherThreadsLeaveTheValue) {
