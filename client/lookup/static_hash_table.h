@@ -36,7 +36,7 @@ class StaticHashTable {
   // asset of exported models.
   static StaticHashTable FromTextFile(const OpScope& scope, const std::string& path, const Input& default_value,
                                       const TextFileTableOptions& options = {});
-  // Vectors of one length. An initializer with two different values for one key fails with InvalidArgument.
+  // Vectors of one length. An initializer with two different values for one key fails with FailedPrecondition.
   static StaticHashTable FromTensors(const OpScope& scope, const Input& keys, const Input& values,
                                      const Input& default_value);
 

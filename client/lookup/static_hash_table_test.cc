@@ -70,7 +70,8 @@ TEST_F(StaticHashTableTest, ReportsBadFilesAndEntries) {
   const auto twice =
       StaticHashTable::FromTensors(other, Tensor::Vector<int64_t>({7, 7}), Tensor::Vector<int64_t>({1, 2}), 0);
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Local(other));
-  EXPECT_THAT(session->RunTargets({twice.initializer()}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(session->RunTargets({twice.initializer()}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Key 7")));
 }
 
 TEST_F(StaticHashTableTest, GraphsWithoutTablesHaveNothingToFill) { EXPECT_FALSE(InitializeTables(scope_).valid()); }

@@ -129,7 +129,7 @@ TEST(TensorProtoTest, StringContentIsLengthsThenBytes) {
 
 TEST(TensorProtoTest, AnyByteBecomesABool) {
   const Tensor t = Read("dtype: DT_BOOL tensor_shape { dim { size: 2 } } tensor_content: '\\000\\007'").value();
-  EXPECT_EQ(t.data<uint8_t>()[1], 1);
+  EXPECT_EQ(t.data<char>()[1], 1);
 }
 
 TEST(TensorProtoTest, HandlesRoundTrip) {
