@@ -140,13 +140,19 @@ std::string ArgType(const ArgDef& arg) {
   return arg.is_ref() ? absl::StrCat("Ref(", type, ")") : type;
 }
 
-// "// MatMul(a: T, b: T) -> product: T, T in {…}"
-std::string Comment(const tensorflow::OpDef& op) {
+// "// The product of two matrices.
+//  // MatMul(a: T, b: T) -> (product: T)
+//  //   T: float, …"
+std::string Comment(const tensorflow::OpDef& op, const OpDescriptions& descriptions) {
   auto args = [](const auto& list) {
     return absl::StrJoin(
         list, ", ", [](std::string* out, const ArgDef& arg) { absl::StrAppend(out, arg.name(), ": ", ArgType(arg)); });
   };
-  std::string text = absl::StrCat("// ", op.name(), "(", args(op.input_arg()), ") -> (", args(op.output_arg()), ")");
+  std::string text;
+  if (const auto found = descriptions.find(op.name()); found != descriptions.end()) {
+    for (const std::string& line : found->second) absl::StrAppend(&text, "// ", line, "\n");
+  }
+  absl::StrAppend(&text, "// ", op.name(), "(", args(op.input_arg()), ") -> (", args(op.output_arg()), ")");
   for (const AttrDef& attr : op.attr()) {
     if (attr.type() != "type" || attr.allowed_values().list().type().empty()) continue;
     absl::StrAppend(&text, "\n//   ", attr.name(), ": ",
@@ -178,7 +184,7 @@ std::string Results(const Wrapper& wrapper) {
 
 bool HasWrapper(const tensorflow::OpDef& op) { return !absl::StartsWith(op.name(), "_"); }
 
-std::string WrapperDeclaration(const tensorflow::OpDef& op) {
+std::string WrapperDeclaration(const tensorflow::OpDef& op, const OpDescriptions& descriptions) {
   const Wrapper wrapper(op);
   std::string text;
   if (!wrapper.optional.empty()) {
@@ -195,8 +201,8 @@ std::string WrapperDeclaration(const tensorflow::OpDef& op) {
     }
     absl::StrAppend(&text, "  Operation operation;\n};\n");
   }
-  return absl::StrCat(text, Comment(op), wrapper.result_type(), " ", op.name(), "(", wrapper.Parameters(true),
-                      ");\n\n");
+  return absl::StrCat(text, Comment(op, descriptions), wrapper.result_type(), " ", op.name(), "(",
+                      wrapper.Parameters(true), ");\n\n");
 }
 
 std::string WrapperDefinition(const tensorflow::OpDef& op) {
@@ -213,14 +219,16 @@ std::string WrapperDefinition(const tensorflow::OpDef& op) {
   return absl::StrCat(text, Results(wrapper), "}\n\n");
 }
 
-std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops) {
+std::string WrapperHeader(const std::vector<const tensorflow::OpDef*>& ops, const OpDescriptions& descriptions) {
   std::string text =
-      "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes.\n"
+      "// Generated from the op registry. One function an op: inputs, required attributes, optional attributes. Above "
+      "it:\n"
+      "// what the op does, its inputs and outputs with their types, and the types that type attributes allow.\n"
       "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <string>\n#include <vector>\n\n"
       "#include \"client/ops/op_scope.h\"\n#include \"client/ops/operators.h\"\n#include \"client/scope.h\"\n"
       "#include \"core/proto_value.h\"\n#include \"core/tensor/tensor.h\"\n"
       "#include \"graph/output.h\"\n\nnamespace weir {\nnamespace WEIR_API ops {\n\n";
-  for (const auto* op : ops) text += WrapperDeclaration(*op);
+  for (const auto* op : ops) text += WrapperDeclaration(*op, descriptions);
   return text + "}  // namespace ops\n}  // namespace weir\n";
 }
 
