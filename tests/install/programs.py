@@ -11,7 +11,9 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-QUICKSTART = HERE.parent.parent / "examples/quickstart/quickstart_main.cc"
+ROOT = HERE.parent.parent
+QUICKSTART = ROOT / "examples/quickstart/quickstart_main.cc"
+PAGE = ROOT / "docs/install.md"
 LINE = "y = 2.00 x + 1.00"
 
 
@@ -32,6 +34,7 @@ class Programs(unittest.TestCase):
         for component in ("runtime", "development"):
             cls.succeeds(run("cmake", "--install", cls.arguments.build, "--prefix", cls.prefix, "--component", component))
         shutil.copytree(HERE / "consumer", cls.consumer)
+        shutil.copy(QUICKSTART, cls.consumer / "my_program.cc")
         cls.library = next(cls.prefix.rglob("libweir.so"))
 
     @staticmethod
@@ -45,9 +48,9 @@ class Programs(unittest.TestCase):
                    f"-DCMAKE_CXX_COMPILER={self.arguments.compiler}", "-DCMAKE_BUILD_TYPE=Debug", *options)
 
     def test_cmake(self):
-        self.succeeds(self.configure(self.consumer, f"-DQUICKSTART={QUICKSTART}"))
+        self.succeeds(self.configure(self.consumer))
         self.succeeds(run("cmake", "--build", self.consumer / "build"))
-        self.assertIn(LINE, self.succeeds(run(self.consumer / "build/quickstart")))
+        self.assertIn(LINE, self.succeeds(run(self.consumer / "build/my_program")))
         self.assertEqual(self.succeeds(run(self.consumer / "build/task")),
                          "/job:worker/replica:0/task:0/device:CPU:0: 42, traced: yes\n")
 
@@ -55,12 +58,12 @@ class Programs(unittest.TestCase):
         if shutil.which("pkg-config") is None:
             self.skipTest("pkg-config is not installed")
         environment = {**os.environ, "PKG_CONFIG_PATH": str(self.library.parent / "pkgconfig")}
-        flags = self.succeeds(run("pkg-config", "--cflags", "--libs", "weir", env=environment)).split()
-        program = self.consumer / "by_pkg_config"
         depends = self.consumer / "by_pkg_config.d"
-        self.succeeds(run(self.arguments.compiler, "-std=c++20", "-MD", "-MF", depends, QUICKSTART, *flags,
-                          f"-Wl,-rpath,{self.library.parent}", "-o", program))
-        self.assertIn(LINE, self.succeeds(run(program)))
+        # The page's command, with this build's compiler and the place of its library.
+        line = re.search(r"^g\+\+ .*$", PAGE.read_text(), re.M)[0]
+        compiler = f'g++() {{ {self.arguments.compiler} "$@" -MD -MF {depends} -Wl,-rpath,{self.library.parent}; }}'
+        self.succeeds(run("bash", "-euc", f"{compiler}\n{line}", env=environment, cwd=self.consumer))
+        self.assertIn(LINE, self.succeeds(run(self.consumer / "my_program")))
         foreign = re.findall(r"\S*/(?:google/protobuf|grpc\w*|Eigen)/\S*|\S*\.pb\.h", depends.read_text())
         self.assertEqual(foreign, [], "the program includes headers of Weir's own dependencies")
 
@@ -101,12 +104,20 @@ class Programs(unittest.TestCase):
             server.terminate()
             self.assertEqual(server.wait(timeout=60), 0)
 
-    def rejected(self, name: str, request: str) -> str:
+    def requested(self, name: str, request: str) -> subprocess.CompletedProcess:
         source = self.consumer.parent / name
         source.mkdir()
         (source / "CMakeLists.txt").write_text(
             f"cmake_minimum_required(VERSION 3.25)\nproject({name} LANGUAGES CXX)\nfind_package(Weir {request})\n")
-        done = self.configure(source)
+        return self.configure(source)
+
+    def test_the_archive_is_found_beside_the_library(self):
+        archive = self.library.parent / "libweir.a"
+        archive.touch()  # if the build has made none
+        self.succeeds(self.requested("archive", "REQUIRED COMPONENTS static"))
+
+    def rejected(self, name: str, request: str) -> str:
+        done = self.requested(name, request)
         self.assertNotEqual(done.returncode, 0)
         return " ".join(done.stderr.split())
 
