@@ -3,8 +3,8 @@
 
     check_snippets.py ROOT
 
-A line `<!-- from PATH -->` before a fenced block in a *.md below ROOT/docs says that the block's text occurs in ROOT/PATH.
-Only the words count, not the white space between them.
+A line `<!-- from PATH -->` before a fenced block in a *.md below ROOT says that the block's text occurs in ROOT/PATH.
+Only the words count, not the white space between them. check_blocks.py requires such a mark for C++.
 """
 
 import os
@@ -12,6 +12,7 @@ import re
 import sys
 
 SNIPPET = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```", re.M | re.S)
+SKIPPED = {".git", ".venv", "build"}
 MARK = re.compile(r"^<!-- from ", re.M)
 
 
@@ -20,7 +21,8 @@ def normalised(text):
 
 
 def problems(root):
-    for folder, _, names in os.walk(os.path.join(root, "docs")):
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - SKIPPED)
         for name in sorted(name for name in names if name.endswith(".md")):
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
