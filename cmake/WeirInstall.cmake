@@ -80,6 +80,7 @@ install(TARGETS weir_shared EXPORT WeirTargets LIBRARY DESTINATION ${CMAKE_INSTA
   NAMELINK_COMPONENT development)
 install(DIRECTORY ${WEIR_PUBLIC_HEADERS}/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/reference DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir COMPONENT development OPTIONAL)
 
 set(config_directory ${CMAKE_INSTALL_LIBDIR}/cmake/Weir)
 install(EXPORT WeirTargets NAMESPACE Weir:: DESTINATION ${config_directory} COMPONENT development)

@@ -16,6 +16,14 @@ function(weir_public_headers directory)
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt ${headers} ${ARGN} VERBATIM)
   add_custom_target(weir_public_headers ALL DEPENDS ${stamp})
+  # HTML pages of these headers and of every op. Target docs; installed if they were made.
+  set(pages ${CMAKE_BINARY_DIR}/reference/index.html)
+  set(reference ${PROJECT_SOURCE_DIR}/docs/tools/reference.py)
+  add_custom_command(OUTPUT ${pages}
+    COMMAND ${Python3_EXECUTABLE} ${reference} ${CMAKE_BINARY_DIR}/reference --headers ${WEIR_PUBLIC_HEADERS}
+            --ops ${PROJECT_SOURCE_DIR}/kernels
+    DEPENDS ${reference} ${stamp} VERBATIM)
+  add_custom_target(docs DEPENDS ${pages})
   add_library(weir_api INTERFACE)
   target_include_directories(weir_api INTERFACE ${WEIR_FORWARDERS})
   add_dependencies(weir_api weir_public_headers)
