@@ -11,6 +11,7 @@
 #include "client/layers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "client/saver.h"
 #include "client/session.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
@@ -26,6 +27,16 @@ namespace {
 [[maybe_unused]] absl::Status SetOptionsByText() {
   SessionOptions options;
   RETURN_IF_ERROR(options.config.MergeText("allow_soft_placement: true device_count { key: 'CPU' value: 4 }"));
+  return absl::OkStatus();
+}
+
+// docs/howto.md
+
+[[maybe_unused]] absl::Status SaveAndRestore(const Scope& scope, Session* session, int64_t step) {
+  const Saver saver(scope);  // adds ops: make it before the first step
+  ASSIGN_OR_RETURN(const std::string written, saver.Save(*session, "/data/model/model.ckpt", step));
+  ASSIGN_OR_RETURN(const std::string newest, saver.Latest("/data/model"));
+  RETURN_IF_ERROR(saver.Restore(*session, newest));
   return absl::OkStatus();
 }
 
