@@ -3,7 +3,7 @@
 
     check_blocks.py ROOT [--programs BIN] [--protoc PROTOC]
 
-The documents are the *.md below ROOT. Each fenced block names its language:
+The documents are the *.md below ROOT. Blocks are fenced, not indented, and name their language:
 
 | language | the block |
 | --- | --- |
@@ -42,6 +42,7 @@ FENCE = re.compile(r"^(?P<mark><!-- (?P<kind>from|run by|message|not run:) (?P<w
                    r"(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```", re.M | re.S)
 PAGE_MARK = re.compile(r"^<!-- commands run by (\S+) -->$", re.M)
 LANGUAGES = {"cpp", "cmake", "sh", "python", "json", "yaml", "textproto", "text"}
+INDENTED = re.compile(r"^(?![ *-]|\d+\.)\S[^\n]*\n\n    (?=\S)", re.M)
 SPAN = re.compile(r"`(weir [a-z]+[^`\n]*)`")
 FLAG = re.compile(r"^--?[a-zA-Z][\w-]*")
 ASSIGNMENT = re.compile(r"^\w+=")
@@ -263,6 +264,12 @@ def problems_of(block, tools):
         yield from text_problems(block, tools)
 
 
+def indented_problems(document, text):
+    """Of blocks that are indented instead of fenced, outside of lists."""
+    for match in INDENTED.finditer(FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)):
+        yield f"{document}:{text.count(chr(10), 0, match.end())}: fence the block, and name its language"
+
+
 def span_problems(block, tools):
     try:
         for words in commands_of(block.text):
@@ -277,6 +284,7 @@ def problems(tools):
         document, text = path.relative_to(tools.root).as_posix(), path.read_text(encoding="utf-8")
         for block in blocks_of(document, text):
             yield from (f"{block.at()}: {problem}" for problem in problems_of(block, tools))
+        yield from indented_problems(document, text)
         for span in spans_of(document, text):
             yield from (f"{span.at()}: {problem}" for problem in span_problems(span, tools))
 

@@ -35,6 +35,10 @@ class CheckBlocksTest(unittest.TestCase):
         self.assertIn("name the block's language", self.problems(self.block("", "x"))[0])
         self.assertEqual(self.problems(self.block("text", "x")), [])
 
+    def test_blocks_are_fenced(self):
+        self.assertEqual(self.problems("Words.\n\n    code\n"), ["fence the block, and name its language"])
+        self.assertEqual(self.problems("- Words.\n\n    More.\n"), [])
+
     def test_cpp_is_shown_from_a_file(self):
         self.assertIn("nothing compiles it", self.problems(self.block("cpp", "int x;"))[0])
         self.assertEqual(self.problems(self.block("cpp", "int x;", "<!-- from a.cc -->\n")), [])
