@@ -194,7 +194,7 @@ absl::Status PrintOpsPage(const OpRegistries& registries, std::ostream& out) {
   out << "# Ops\n\n"
       << count << " ops, " << differentiable << " with a gradient in C++ and " << on_gpus
       << " with a GPU kernel. `scripts/ops_pages` writes this page and the tables\n"
-         "in kernels/*/README.md; a test compares them with the program.\n\n"
+         "in kernels/*/README.md, which also say what each op does; a test compares them with the program.\n\n"
          "Names, attributes, defaults and types are TensorFlow's; `weir ops --against FILE` compares them with the\n"
          "`OpList` in FILE. An op that is missing here, or a type that its attributes allow but its row does not\n"
          "list, fails with `UNIMPLEMENTED`, naming op, type, device and node, before a step starts. A row without\n"

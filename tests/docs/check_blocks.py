@@ -51,6 +51,7 @@ PLAIN = {"cd", "mkdir", "cat", "echo", "export", "kill", "wait", "sleep", "grep"
          "until", "while", "if", "then", "else", "do", "done", "fi", "!", "{", "}"}
 # Programs that start another one: what follows their own flags is looked at too.
 STARTERS = {"sudo", "srun", "mpirun", "torchrun", "nice", "timeout"}
+BUILT = (".cc", ".h", ".inc", ".cu", "CMakeLists.txt")
 EXECUTABLES = ("scripts/", "tests/", "docs/tools/", ".ci/", "deploy/")
 PROGRAMS = "build/release/bin/"
 
@@ -258,7 +259,7 @@ def problems_of(block, tools):
     if block.language == "sh":
         yield from shell_problems(block, tools)
     elif block.language in ("cpp", "cmake"):
-        if block.kind not in ("from", "run by", "not run:"):
+        if block.kind not in ("from", "run by", "not run:") or (block.kind == "from" and not block.what.endswith(BUILT)):
             yield "nothing compiles it: show text of a file that is built, and mark it `<!-- from PATH -->`"
     elif block.language != "text" and block.kind != "not run:":
         yield from text_problems(block, tools)

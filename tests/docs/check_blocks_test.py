@@ -41,6 +41,7 @@ class CheckBlocksTest(unittest.TestCase):
 
     def test_cpp_is_shown_from_a_file(self):
         self.assertIn("nothing compiles it", self.problems(self.block("cpp", "int x;"))[0])
+        self.assertIn("nothing compiles it", self.problems(self.block("cpp", "int x;", "<!-- from a.md -->\n"))[0])
         self.assertEqual(self.problems(self.block("cpp", "int x;", "<!-- from a.cc -->\n")), [])
 
     def test_flags_of_weir_exist(self):
