@@ -23,6 +23,7 @@ import check_blocks
 
 PORTS = ("2222", "2223", "9090")
 INSTALLS = re.compile(r"^(apt-get|cmake) ", re.M)
+SKIPPED = 77
 SECONDS = 180
 ATTEMPTS = 3
 # What the commands must print, in this order.
@@ -134,6 +135,9 @@ def main():
         prepare(arguments.directory, blocks, built=None)
         print(script_of(blocks, built=None))
         return
+    if shutil.which("curl") is None:
+        print("skipped: there is no curl, which the page uses")
+        sys.exit(SKIPPED)
     environment = dict(os.environ)
     if arguments.weir:
         environment["PATH"] = f"{arguments.weir}:{environment['PATH']}"
