@@ -34,10 +34,10 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
 code, pre { font: 14px/1.45 ui-monospace, monospace; } code { background: var(--code); padding: 0 .2em; }
-pre { background: var(--code); padding: .7em 1em; overflow-x: auto; border-radius: 4px; }
+pre { background: var(--code); padding: .7em 1em; white-space: pre-wrap; border-radius: 4px; }
 pre code { background: none; padding: 0; } .comment { color: var(--dim); }
 h2, h3 { border-bottom: 1px solid var(--line); scroll-margin-top: 1rem; } table { border-collapse: collapse; }
-td { padding: .15rem .8rem .15rem 0; vertical-align: top; } input { font: inherit; width: 100%; padding: .3em .5em; }
+td { padding: .15rem .8rem .15rem 0; vertical-align: top; } input { box-sizing: border-box; font: inherit; width: 100%; padding: .3em .5em; }
 nav { font-size: 14px; color: var(--dim); } .include { color: var(--dim); }
 """
 SEARCH = """
