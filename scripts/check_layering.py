@@ -40,6 +40,7 @@ SUBFOLDERS = [
     ("core",),
     ("core/memory", "core/metrics", "core/threads"),
     ("core/files",),
+    ("core/files/remote",),
     ("core/tensor",),
     ("core/checkpoint", "core/device", "core/op", "core/wire"),
     ("core/fusion", "core/rendezvous"),
@@ -74,7 +75,7 @@ IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.
 WALL_CLOCK = re.compile(r"absl::Now\(\)|system_clock|gettimeofday\(|CLOCK_REALTIME")
 WALL_CLOCK_FILES = {
     "client/estimator/saved_model.cc", "core/checkpoint/text_record.cc", "core/clock.cc",
-    "core/device/incarnation.cc", "core/files/memory_file_system.cc",
+    "core/device/incarnation.cc", "core/files/memory_file_system.cc", "core/files/remote/s3_client.cc",
     "core/kernel/debug_publisher.cc", "core/logging.cc", "distribute/transport/grpc_deadline.h",
     "distribute/transport/grpc_server.cc", "distribute/transport/workers/grpc_worker_service.cc",
     "kernels/data/element_saver.cc", "kernels/debug/cpu_probe.cc", "kernels/embedding/embedding_table.cc",

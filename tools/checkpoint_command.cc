@@ -176,18 +176,20 @@ absl::StatusOr<std::string> Difference(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 absl::Status ListCheckpoint(const std::string& path, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  if (IsDirectory(files.get(), path)) return ListDirectory(files.get(), path, out);
-  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files.get(), path));
-  return ListTensors(files.get(), prefix, out);
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(path));
+  if (IsDirectory(files, path)) return ListDirectory(files, path, out);
+  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files, path));
+  return ListTensors(files, prefix, out);
 }
 
 absl::Status ShowCheckpoint(const std::string& path, const std::vector<std::string>& names, int max_entries,
                             std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files.get(), path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files.get(), prefix));
-  if (names.empty()) RETURN_IF_ERROR(PrintManifest(files.get(), prefix, out));
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(path));
+  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files, path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files, prefix));
+  if (names.empty()) RETURN_IF_ERROR(PrintManifest(files, prefix, out));
   std::vector<BundleReader::Info> infos;
   if (names.empty()) infos = reader->List();
   for (const std::string& name : names) {
@@ -202,16 +204,17 @@ absl::Status ShowCheckpoint(const std::string& path, const std::vector<std::stri
 }
 
 absl::Status VerifyCheckpoint(const std::string& path, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  if (!IsDirectory(files.get(), path)) {
-    ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files.get(), path));
-    return VerifyOne(files.get(), prefix, out);
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(path));
+  if (!IsDirectory(files, path)) {
+    ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files, path));
+    return VerifyOne(files, prefix, out);
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> prefixes, CheckpointsIn(files.get(), path));
+  ASSIGN_OR_RETURN(const std::vector<std::string> prefixes, CheckpointsIn(files, path));
   if (prefixes.empty()) return errors::NotFound("There is no checkpoint in ", path);
   int damaged = 0;
   for (const std::string& prefix : prefixes) {
-    const absl::Status status = VerifyOne(files.get(), prefix, out);
+    const absl::Status status = VerifyOne(files, prefix, out);
     if (status.ok()) continue;
     ++damaged;
     out << prefix << ": DAMAGED: " << status.message() << "\n";
@@ -221,11 +224,13 @@ absl::Status VerifyCheckpoint(const std::string& path, std::ostream& out) {
 }
 
 absl::StatusOr<int> CompareCheckpoints(const std::string& first, const std::string& second, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  ASSIGN_OR_RETURN(const std::string a_prefix, CheckpointAt(files.get(), first));
-  ASSIGN_OR_RETURN(const std::string b_prefix, CheckpointAt(files.get(), second));
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> a, BundleReader::Open(files.get(), a_prefix));
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> b, BundleReader::Open(files.get(), b_prefix));
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(first));
+  ASSIGN_OR_RETURN(FileSystem* const other_files, registry->Find(second));
+  ASSIGN_OR_RETURN(const std::string a_prefix, CheckpointAt(files, first));
+  ASSIGN_OR_RETURN(const std::string b_prefix, CheckpointAt(other_files, second));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> a, BundleReader::Open(files, a_prefix));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> b, BundleReader::Open(other_files, b_prefix));
   std::set<std::string> names;
   for (const auto& reader : {a.get(), b.get()}) {
     for (const BundleReader::Info& info : reader->List()) names.insert(info.name);
@@ -258,16 +263,18 @@ absl::StatusOr<int> CompareCheckpoints(const std::string& first, const std::stri
 
 absl::Status ExportCheckpoint(const std::string& path, const std::string& destination,
                               const std::vector<std::string>& names, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  if (IsDirectory(files.get(), destination) || absl::EndsWith(destination, "/")) {
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(destination));
+  if (IsDirectory(files, destination) || absl::EndsWith(destination, "/")) {
     return errors::InvalidArgument(destination, " is a directory; name the new checkpoint, such as ",
                                    JoinPath(destination, "model.ckpt"));
   }
   if (files->Exists(absl::StrCat(destination, kIndexSuffix))) {
     return errors::AlreadyExists("There is already a checkpoint ", destination);
   }
-  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(files.get(), path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(files.get(), prefix));
+  ASSIGN_OR_RETURN(FileSystem* const source_files, registry->Find(path));
+  ASSIGN_OR_RETURN(const std::string prefix, CheckpointAt(source_files, path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(source_files, prefix));
   std::vector<std::string> chosen = names;
   if (names.empty()) {
     for (const BundleReader::Info& info : reader->List()) chosen.push_back(info.name);
@@ -275,21 +282,21 @@ absl::Status ExportCheckpoint(const std::string& path, const std::string& destin
   const std::string temporary = absl::StrFormat("%s_temp_%016x", destination, RandomBits());
   const auto write = [&]() -> absl::Status {
     const std::string staged = JoinPath(temporary, "merged");
-    ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files.get(), staged));
+    ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, staged));
     for (const std::string& name : chosen) {
       ASSIGN_OR_RETURN(const Tensor tensor, reader->Read(name));
       RETURN_IF_ERROR(writer->Add(name, tensor));
     }
     RETURN_IF_ERROR(writer->Finish());
     CheckpointManifest manifest;
-    if (const auto original = ReadManifest(files.get(), prefix); original.ok()) {
+    if (const auto original = ReadManifest(source_files, prefix); original.ok()) {
       manifest.set_global_step(original->global_step());
       manifest.set_holder(absl::StrCat("exported from ", prefix));
     }
     manifest.set_written(SecondsSinceEpoch());
-    ASSIGN_OR_RETURN(const auto added, BundleFiles(files.get(), staged, std::string(BaseName(destination))));
+    ASSIGN_OR_RETURN(const auto added, BundleFiles(files, staged, std::string(BaseName(destination))));
     for (const CheckpointManifest::File& file : added) *manifest.add_file() = file;
-    return PublishCheckpoint(files.get(), staged, destination, manifest);
+    return PublishCheckpoint(files, staged, destination, manifest);
   };
   const absl::Status written = write();
   files->DeleteRecursively(temporary).IgnoreError();

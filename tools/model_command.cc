@@ -86,7 +86,8 @@ std::pair<std::string, std::string> SplitAssignment(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-absl::StatusOr<std::unique_ptr<LoadedModel>> LoadAny(FileSystem* files, const ModelCommand& command) {
+absl::StatusOr<std::unique_ptr<LoadedModel>> LoadAny(const FileSystemRegistry& registry, const ModelCommand& command) {
+  ASSIGN_OR_RETURN(FileSystem* const files, registry.Find(command.path));
   const LoadOptions options{.tags = command.tags, .target = command.target};
   if (IsFolder(files, command.path)) return LoadSavedModel(command.path, options);
   FrozenGraphOptions graph{.init_op = command.init_op};
@@ -95,8 +96,14 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadAny(FileSystem* files, const Mo
   return LoadFrozenGraph(command.path, graph, options);
 }
 
+absl::StatusOr<Tensor> ReadNpyAt(const FileSystemRegistry& registry, const std::string& path) {
+  ASSIGN_OR_RETURN(FileSystem* const files, registry.Find(path));
+  return ReadNpyFile(files, path);
+}
+
 // The values of --input, by name. Those without a place in the signature are left to its check.
-absl::StatusOr<TensorMap> ReadInputs(FileSystem* files, const ModelCommand& command, const SignatureInfo& signature) {
+absl::StatusOr<TensorMap> ReadInputs(const FileSystemRegistry& registry, const ModelCommand& command,
+                                     const SignatureInfo& signature) {
   TensorMap values;
   for (const std::string& input : command.inputs) {
     const auto [name, text] = SplitAssignment(input);
@@ -106,7 +113,7 @@ absl::StatusOr<TensorMap> ReadInputs(FileSystem* files, const ModelCommand& comm
       return errors::InvalidArgument("There is no input '", name, "'; the signature is ", signature.ToString());
     }
     absl::StatusOr<Tensor> value =
-        absl::EndsWith(text, kNpy) ? ReadNpyFile(files, text) : TensorFromJson(text, tensor->dtype);
+        absl::EndsWith(text, kNpy) ? ReadNpyAt(registry, text) : TensorFromJson(text, tensor->dtype);
     if (!value.ok()) return Annotate(value.status(), absl::StrCat("Input '", name, "'"));
     if (!values.emplace(name, *std::move(value)).second)
       return errors::InvalidArgument("Input '", name, "' is there twice");
@@ -114,7 +121,8 @@ absl::StatusOr<TensorMap> ReadInputs(FileSystem* files, const ModelCommand& comm
   return values;
 }
 
-absl::Status WriteOutputs(FileSystem* files, const ModelCommand& command, TensorMap results, std::ostream& out) {
+absl::Status WriteOutputs(const FileSystemRegistry& registry, const ModelCommand& command, TensorMap results,
+                          std::ostream& out) {
   std::vector<std::string> printed;
   for (const std::string& output : command.outputs) {
     const auto [name, file] = SplitAssignment(output);
@@ -123,6 +131,7 @@ absl::Status WriteOutputs(FileSystem* files, const ModelCommand& command, Tensor
     if (file.empty()) {
       printed.push_back(name);
     } else {
+      ASSIGN_OR_RETURN(FileSystem* const files, registry.Find(file));
       RETURN_IF_ERROR(WriteNpyFile(files, file, result->second));
     }
   }
@@ -142,11 +151,12 @@ absl::Status WriteOutputs(FileSystem* files, const ModelCommand& command, Tensor
 }  // namespace
 
 absl::Status ShowModel(const std::string& path, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(path));
   OpRegistry ops;
   RETURN_IF_ERROR(RegisterAllOps(ops));
-  if (files->Exists(path) && !IsFolder(files.get(), path)) return ShowFrozenGraph(path, ops, out);
-  ASSIGN_OR_RETURN(const std::unique_ptr<tensorflow::SavedModel> model, ReadSavedModelFile(files.get(), path));
+  if (files->Exists(path) && !IsFolder(files, path)) return ShowFrozenGraph(path, ops, out);
+  ASSIGN_OR_RETURN(const std::unique_ptr<tensorflow::SavedModel> model, ReadSavedModelFile(files, path));
   const std::vector<std::string> tags = TagSets(*model);
   for (int i = 0; i < model->meta_graphs_size(); ++i) {
     out << "tags " << tags[i] << "\n";
@@ -156,17 +166,17 @@ absl::Status ShowModel(const std::string& path, std::ostream& out) {
 }
 
 absl::Status RunModel(const ModelCommand& command, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  ASSIGN_OR_RETURN(const std::unique_ptr<LoadedModel> model, LoadAny(files.get(), command));
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(const std::unique_ptr<LoadedModel> model, LoadAny(*registry, command));
   ASSIGN_OR_RETURN(const auto signature, model->Signature(command.signature));
-  ASSIGN_OR_RETURN(const TensorMap inputs, ReadInputs(files.get(), command, signature->info()));
+  ASSIGN_OR_RETURN(const TensorMap inputs, ReadInputs(*registry, command, signature->info()));
   ASSIGN_OR_RETURN(TensorMap results, signature->RunNamed(inputs));
-  return WriteOutputs(files.get(), command, std::move(results), out);
+  return WriteOutputs(*registry, command, std::move(results), out);
 }
 
 absl::Status FreezeModelTo(const ModelCommand& command, const std::string& file, std::ostream& out) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  ASSIGN_OR_RETURN(const std::unique_ptr<LoadedModel> model, LoadAny(files.get(), command));
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(const std::unique_ptr<LoadedModel> model, LoadAny(*registry, command));
   ASSIGN_OR_RETURN(const FrozenModel frozen, FreezeModel(*model, command.signature, file));
   out << file << ": " << frozen.nodes << " nodes; " << frozen.variables << " variables became constants\n";
   PrintTensors("input", frozen.signature.inputs, out);

@@ -9,8 +9,9 @@
 
 namespace weir {
 absl::Status ReadProtoFile(const std::string& path, google::protobuf::Message* message) {
-  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files.get(), path, std::numeric_limits<int>::max()));
+  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+  ASSIGN_OR_RETURN(FileSystem* const files, registry->Find(path));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files, path, std::numeric_limits<int>::max()));
   if (message->ParseFromString(bytes)) return absl::OkStatus();
   const absl::Status as_text = ParseProtoText(bytes, message);
   if (as_text.ok()) return as_text;

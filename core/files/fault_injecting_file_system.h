@@ -49,6 +49,7 @@ class FaultInjectingFileSystem : public FileSystem {
   absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) override {
     return base_->Lock(path, patience);
   }
+  bool PublishesOnClose() const override { return base_->PublishesOnClose(); }
 
  private:
   class Writer;

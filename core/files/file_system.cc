@@ -13,6 +13,19 @@ namespace {
 
 bool HasWildcard(absl::string_view text) { return text.find_first_of("*?[") != absl::string_view::npos; }
 
+bool IsRemote(absl::string_view path) {
+  const absl::string_view scheme = SchemeOf(path);
+  return scheme == "s3" || scheme == "http" || scheme == "https";
+}
+
+// Whether an error of List or Stat only says that nothing is there that could match. An error of a remote store may
+// hide matches.
+bool MeansNoMatch(FileSystem& files, const std::string& path, const absl::Status& error) {
+  if (absl::IsNotFound(error)) return true;
+  if (IsRemote(path)) return absl::IsFailedPrecondition(error) && files.Stat(path).ok();  // a file, no directory
+  return absl::IsFailedPrecondition(error) || absl::IsPermissionDenied(error) || absl::IsInvalidArgument(error);
+}
+
 }  // namespace
 
 absl::Status ReadableFile::ReadFully(uint64_t offset, size_t size, char* buffer) const {
@@ -25,6 +38,11 @@ absl::Status ReadableFile::ReadFully(uint64_t offset, size_t size, char* buffer)
 absl::StatusOr<uint64_t> FileSystem::Size(const std::string& path) {
   ASSIGN_OR_RETURN(FileStat stat, Stat(path));
   return stat.size;
+}
+
+absl::Status FileSystem::DeleteIfExists(const std::string& path) {
+  absl::Status deleted = DeleteFile(path);
+  return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
 }
 
 absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pattern,
@@ -49,7 +67,10 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
         continue;
       }
       auto names = List(dir.empty() ? "." : dir);
-      if (!names.ok()) continue;  // absent, or not a directory: no matches there
+      if (!names.ok()) {
+        if (!MeansNoMatch(*this, dir, names.status())) return names.status();
+        continue;
+      }
       for (const std::string& name : *names) {
         if (fnmatch(std::string(part).c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
         RETURN_IF_ERROR(add(JoinPath(dir, name)));
@@ -60,7 +81,9 @@ absl::StatusOr<std::vector<std::string>> FileSystem::Glob(const std::string& pat
   std::vector<std::string> existing;
   for (std::string& path : matches) {
     RETURN_IF_ERROR(go_on());
-    if (Exists(path)) existing.push_back(std::move(path));
+    const absl::Status found = Stat(path).status();
+    if (!found.ok() && !MeansNoMatch(*this, path, found)) return found;
+    if (found.ok()) existing.push_back(std::move(path));
   }
   std::sort(existing.begin(), existing.end());
   return existing;
@@ -72,6 +95,10 @@ std::shared_ptr<FileSystemRegistry> FileSystemRegistry::Default() {
   registry->by_scheme_[""] = posix;
   registry->by_scheme_["file"] = posix;
   registry->by_scheme_["mem"] = NewMemoryFileSystem();
+  std::shared_ptr<FileSystem> http = NewHttpFileSystem();
+  registry->by_scheme_["http"] = http;
+  registry->by_scheme_["https"] = http;
+  registry->by_scheme_["s3"] = NewS3FileSystem();
   return registry;
 }
 
@@ -129,6 +156,11 @@ absl::StatusOr<std::string> ReadFileToString(FileSystem* file_system, const std:
 }
 
 absl::Status WriteStringToFile(FileSystem* file_system, const std::string& path, absl::string_view data) {
+  if (file_system->PublishesOnClose()) {
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, file_system->NewWritableFile(path));
+    RETURN_IF_ERROR(file->Append(data));
+    return file->Close();
+  }
   const std::string temporary = path + ".tmp";
   auto remove_temporary = absl::MakeCleanup([&] { file_system->DeleteFile(temporary).IgnoreError(); });
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, file_system->NewWritableFile(temporary));

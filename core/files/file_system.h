@@ -1,4 +1,5 @@
-// File systems behind an interface: local, in memory, or registered for another scheme.
+// File systems behind an interface: local, in memory, of web servers and object stores, or registered for another
+// scheme.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,13 @@ class ReadableFile {
   absl::Status ReadFully(uint64_t offset, size_t size, char* buffer) const;
 };
 
-// Not thread-safe. The destructor closes the file and ignores the error that Close would return.
+// Not thread-safe. The destructor closes the file and ignores the error that Close would return; on a file system that
+// PublishesOnClose it discards the file.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual absl::Status Append(absl::string_view data) = 0;
-  // To the operating system: survives a crash of the process.
+  // To the operating system: survives a crash of the process. Without effect where files appear on Close.
   virtual absl::Status Flush() = 0;
   // To the disk: survives a crash of the machine.
   virtual absl::Status Sync() = 0;
@@ -61,7 +63,8 @@ class FileSystem {
   // Truncates an existing file; its directory must exist.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> NewWritableFile(const std::string& path) = 0;
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> NewAppendableFile(const std::string& path) = 0;
-  // Atomically replaces an existing file.
+  // Atomically replaces an existing file. If the file system PublishesOnClose, this copies and deletes: a crash may
+  // leave both, and directories cannot be renamed.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status DeleteFile(const std::string& path) = 0;
   // Deletes a file, or a directory with its contents. NotFound if absent.
@@ -76,8 +79,13 @@ class FileSystem {
   // Locks the file `path`, which is created if needed and never deleted, against other processes and other calls in
   // this one. DeadlineExceeded if it is still locked after `patience`; Unimplemented if the file system has no locks.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) = 0;
+  // Whether a written file appears, whole and durable, when Close succeeds, and replaces another of its name only then:
+  // temporary names then protect nothing, and cost a copy of the content. Directories need not be created there.
+  virtual bool PublishesOnClose() const { return false; }
 
   bool Exists(const std::string& path) { return Stat(path).ok(); }
+  // OK if there is none.
+  absl::Status DeleteIfExists(const std::string& path);
   absl::StatusOr<uint64_t> Size(const std::string& path);
   // Sorted paths that match a pattern with *, ? and [] in any component but the scheme. RESOURCE_EXHAUSTED for more
   // than kMaxMatches. `go_on` is called for each path; its first error is returned.
@@ -90,11 +98,16 @@ class FileSystem {
 
 std::unique_ptr<FileSystem> NewPosixFileSystem();   // plain paths and "file://"
 std::unique_ptr<FileSystem> NewMemoryFileSystem();  // any paths; instances are independent
+// "http://" and "https://", to be read only. Authorities: CURL_CA_BUNDLE or SSL_CERT_FILE.
+std::unique_ptr<FileSystem> NewHttpFileSystem();
+// "s3://bucket/key", with the credentials, region and endpoint of AWS's variables and files, which it reads on first
+// use.
+std::unique_ptr<FileSystem> NewS3FileSystem();
 
 // Maps schemes to file systems. Filled at start-up, then read-only and thread-safe; passed by Options.
 class FileSystemRegistry {
  public:
-  // With "", "file" (local) and "mem" (memory, owned by this registry).
+  // With "", "file" (local), "mem" (memory, owned by this registry), "http", "https" and "s3".
   static std::shared_ptr<FileSystemRegistry> Default();
 
   absl::Status Register(const std::string& scheme, std::shared_ptr<FileSystem> file_system);
@@ -116,6 +129,7 @@ absl::string_view BaseName(absl::string_view path);
 absl::StatusOr<std::string> ReadFileToString(FileSystem* file_system, const std::string& path,
                                              uint64_t max_size = uint64_t{1} << 30);
 // Atomic: writes a temporary file beside `path`, syncs and renames it, so readers see the old content or the new.
+// Writes `path` itself if the file system PublishesOnClose.
 absl::Status WriteStringToFile(FileSystem* file_system, const std::string& path, absl::string_view data);
 
 }  // namespace weir

@@ -48,7 +48,10 @@ EventWriter::EventWriter(Options options, std::unique_ptr<WritableFile> file, st
       file_(std::move(file)),
       last_flush_millis_(NowMicros() / 1000) {}
 
-EventWriter::~EventWriter() { Flush().IgnoreError(); }
+EventWriter::~EventWriter() {
+  Flush().IgnoreError();
+  file_->Close().IgnoreError();
+}
 
 absl::Status EventWriter::Write(tensorflow::Event* event) {
   event->set_wall_time(static_cast<double>(NowMicros()) / 1e6);

@@ -1,0 +1,288 @@
+#include "core/files/remote/web_client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "core/clock.h"
+#include "core/mutex.h"
+#include "core/random_bits.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kMaxHeaderBytes = 256 << 10;
+constexpr uint64_t kMaxErrorBody = 64 << 10;
+constexpr size_t kMaxIdleHandles = 16;
+
+using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+struct Transfer {
+  WebReply reply;
+  uint64_t max_body = 0;
+  size_t header_bytes = 0;
+  bool too_large = false;
+  CURL* handle = nullptr;
+};
+
+size_t OnHeader(char* data, size_t size, size_t count, void* user) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  const absl::string_view line(data, size * count);
+  transfer.header_bytes += line.size();
+  if (transfer.header_bytes > kMaxHeaderBytes) {
+    transfer.too_large = true;
+    return 0;
+  }
+  if (absl::StartsWith(line, "HTTP/")) transfer.reply.headers.clear();  // the reply after a redirect
+  if (const size_t colon = line.find(':'); colon != absl::string_view::npos) {
+    transfer.reply.headers[absl::AsciiStrToLower(line.substr(0, colon))] =
+        std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+  return line.size();
+}
+
+size_t OnBody(char* data, size_t size, size_t count, void* user) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  const size_t bytes = size * count;
+  long status = 0;
+  curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+  std::string& body = transfer.reply.body;
+  if (status >= 300) {  // an error's text, of which the beginning is enough
+    body.append(data, std::min<uint64_t>(bytes, kMaxErrorBody - std::min<uint64_t>(kMaxErrorBody, body.size())));
+    return body.size() < kMaxErrorBody ? bytes : 0;
+  }
+  if (body.size() + bytes > transfer.max_body) {
+    transfer.too_large = true;
+    return 0;
+  }
+  body.append(data, bytes);
+  return bytes;
+}
+
+long Millis(absl::Duration duration) {
+  return static_cast<long>(std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, 1'000'000'000));
+}
+
+void SetMethod(CURL* handle, const WebRequest& request) {
+  if (request.method == "HEAD") {
+    curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  } else if (request.method == "PUT" || request.method == "POST") {
+    curl_easy_setopt(handle, CURLOPT_POST, 1L);
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  } else {
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+}
+
+void SetLimits(CURL* handle, const WebOptions& options, const WebRequest& request, absl::Duration timeout) {
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, Millis(std::min(options.connect_timeout, timeout)));
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, Millis(timeout));
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1024L);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, std::max(1L, Millis(options.stall_timeout) / 1000));
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, request.max_redirects > 0 ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_MAXREDIRS, static_cast<long>(request.max_redirects));
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR,
+                   absl::StartsWithIgnoreCase(request.url, "https:") ? "https" : "http,https");
+}
+
+void SetTls(CURL* handle, const WebOptions& options) {
+  if (!options.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
+}
+
+absl::Status TransferError(CURLcode code, const char* detail, const WebRequest& request, const Transfer& transfer) {
+  const std::string url = RedactedUrl(request.url);
+  const std::string text = absl::StrCat(url, "; ", *detail != '\0' ? detail : curl_easy_strerror(code));
+  if (transfer.too_large) {
+    return errors::ResourceExhausted(url, "; the reply is longer than the limit of ", request.max_reply, " bytes");
+  }
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+      return absl::DeadlineExceededError(text);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return absl::InvalidArgumentError(text);
+    case CURLE_TOO_MANY_REDIRECTS:
+      return errors::FailedPrecondition(text, "; the server redirects in a circle, or use the final URL");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+      return errors::FailedPrecondition(
+          text, "; if the server's certificate is of a private authority, name its file by CURL_CA_BUNDLE");
+    default:
+      return absl::UnavailableError(text);
+  }
+}
+
+}  // namespace
+
+// Idle handles, each with its open connections.
+class WebClient::Handles {
+ public:
+  ~Handles() {
+    MutexLock lock(mu_);
+    for (CURL* handle : idle_) curl_easy_cleanup(handle);
+  }
+  CURL* Take() {
+    static const bool is_initialized = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    if (!is_initialized) return nullptr;
+    MutexLock lock(mu_);
+    if (idle_.empty()) return curl_easy_init();
+    CURL* const handle = idle_.back();
+    idle_.pop_back();
+    return handle;
+  }
+  void GiveBack(CURL* handle) {
+    curl_easy_reset(handle);
+    MutexLock lock(mu_);
+    if (idle_.size() < kMaxIdleHandles) {
+      idle_.push_back(handle);
+    } else {
+      curl_easy_cleanup(handle);
+    }
+  }
+
+ private:
+  Mutex mu_;
+  std::vector<CURL*> idle_ GUARDED_BY(mu_);
+};
+
+std::string WebReply::Header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? "" : found->second;
+}
+
+WebClient::WebClient(WebOptions options) : options_(std::move(options)), handles_(std::make_unique<Handles>()) {}
+WebClient::~WebClient() = default;
+
+absl::StatusOr<WebReply> WebClient::SendOnce(const WebRequest& request, absl::Time deadline) {
+  RETURN_IF_ERROR(CheckRemotePath(request.url));
+  const absl::Duration timeout = std::min(options_.try_timeout, deadline - MonotonicNow());
+  if (timeout <= absl::ZeroDuration()) {
+    return errors::DeadlineExceeded(RedactedUrl(request.url), "; no reply within ",
+                                    absl::FormatDuration(options_.deadline));
+  }
+  CURL* const handle = handles_->Take();
+  if (handle == nullptr) return errors::ResourceExhausted("libcurl cannot be initialized");
+  Transfer transfer;
+  transfer.handle = handle;
+  transfer.max_body = request.max_reply;
+  HeaderList headers(nullptr, &curl_slist_free_all);
+  const auto add_header = [&](const char* line) { headers.reset(curl_slist_append(headers.release(), line)); };
+  for (const std::string& line : request.headers) add_header(line.c_str());
+  add_header("Expect:");  // many servers never send "100 Continue"
+  if (request.method == "PUT" || request.method == "POST") add_header("Content-Type: application/octet-stream");
+  char detail[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, detail);
+  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, "weir");
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &OnHeader);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
+  SetMethod(handle, request);
+  SetLimits(handle, options_, request, timeout);
+  SetTls(handle, options_);
+  const CURLcode code = curl_easy_perform(handle);
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  handles_->GiveBack(handle);
+  transfer.reply.status = static_cast<int>(status);
+  const bool cut_error_text = code == CURLE_WRITE_ERROR && status >= 300 && !transfer.too_large;
+  if (code != CURLE_OK && !cut_error_text) return TransferError(code, detail, request, transfer);
+  return std::move(transfer.reply);
+}
+
+absl::StatusOr<WebReply> WebClient::Send(absl::FunctionRef<absl::StatusOr<WebRequest>()> make,
+                                         absl::FunctionRef<bool(const WebReply&)> passing) {
+  const absl::Time deadline = MonotonicNow() + options_.deadline;
+  absl::Duration pause = options_.first_pause;
+  for (int tried = 1;; ++tried) {
+    ASSIGN_OR_RETURN(const WebRequest request, make());
+    absl::StatusOr<WebReply> reply = SendOnce(request, deadline);
+    const bool again =
+        reply.ok() ? passing(*reply) : absl::IsUnavailable(reply.status()) || absl::IsDeadlineExceeded(reply.status());
+    if (!again) return reply;
+    absl::Duration wait = pause * (0.5 + static_cast<double>(RandomBits() % 1024) / 1024);
+    int64_t asked = 0;
+    if (reply.ok() && absl::SimpleAtoi(reply->Header("retry-after"), &asked) && asked > 0) {
+      wait = std::max(wait, absl::Seconds(std::min<int64_t>(asked, 3600)));
+    }
+    wait = std::min(wait, options_.max_pause);
+    if (tried >= options_.tries || MonotonicNow() + wait >= deadline) {
+      if (reply.ok()) return reply;
+      return absl::Status(reply.status().code(), absl::StrCat(reply.status().message(), "; ", tried, " tries"));
+    }
+    absl::SleepFor(wait);
+    pause = std::min(pause * 2, options_.max_pause);
+  }
+}
+
+bool IsPassingStatus(int status) {
+  return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
+}
+
+std::string RedactedUrl(absl::string_view url) {
+  std::string text(url.substr(0, url.find_first_of("?#")));
+  if (text.size() < url.size()) text += url[text.size()] == '?' ? "?..." : "#...";
+  const size_t host = text.find("://");
+  if (host == std::string::npos) return text;
+  const size_t at = text.find_last_of('@', text.find('/', host + 3));
+  if (at != std::string::npos && at > host) text.erase(host + 3, at + 1 - (host + 3));
+  return text;
+}
+
+std::string PercentEncoded(absl::string_view text, bool keep_slashes) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const unsigned char c : text) {
+    if (absl::ascii_isalnum(c) || absl::StrContains("-._~", static_cast<char>(c)) || (c == '/' && keep_slashes)) {
+      encoded += static_cast<char>(c);
+    } else {
+      encoded += {'%', kHex[c >> 4], kHex[c & 15]};
+    }
+  }
+  return encoded;
+}
+
+std::string PercentDecoded(absl::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    uint32_t code = 0;
+    const absl::string_view digits = text.substr(i + 1, 2);
+    if (text[i] == '%' && digits.size() == 2 && absl::SimpleHexAtoi(digits, &code)) {
+      decoded += static_cast<char>(code);
+      i += 2;
+    } else {
+      decoded += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return decoded;
+}
+
+absl::Status CheckRemotePath(absl::string_view path) {
+  constexpr size_t kMaxPath = 8192;
+  if (path.size() > kMaxPath) return errors::InvalidArgument("A URL of ", path.size(), " bytes is too long");
+  for (const unsigned char c : path) {
+    if (c < 0x20 || c == 0x7f) {
+      return errors::InvalidArgument(absl::CEscape(path), "; a URL cannot contain control characters");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir
