@@ -106,6 +106,13 @@ absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSigna
   ASSIGN_OR_RETURN(FileSystem * files, registry->Find(base));
   const std::string version = NextVersion(base, files);
   const std::string dir = JoinPath(base, version);
+  // The model file, which servers look for, is written last.
+  if (files->PublishesOnClose()) {
+    absl::Status placed = WriteInto(scope, signature, checkpoint, dir, registry.get(), files);
+    if (placed.ok()) return dir;
+    files->DeleteRecursively(dir).IgnoreError();
+    return placed;
+  }
   // Servers that look for the newest model ignore names with this prefix.
   const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));
   if (files->Exists(temporary)) RETURN_IF_ERROR(files->DeleteRecursively(temporary));

@@ -75,14 +75,16 @@ absl::Status MergeBundles(FileSystem* file_system, absl::Span<const std::string>
   }
   RETURN_IF_ERROR(file_system->CreateDir(DirectoryOf(destination)));
   const std::string index = BundleIndexPath(destination), temporary = index + ".merging";
-  RETURN_IF_ERROR(WriteBundleIndex(file_system, temporary, merged, options.sync));
-  if (file_system->Exists(index)) RETURN_IF_ERROR(file_system->DeleteFile(index));
+  const bool is_renamed = !file_system->PublishesOnClose();
+  if (is_renamed) RETURN_IF_ERROR(WriteBundleIndex(file_system, temporary, merged, options.sync));
+  RETURN_IF_ERROR(file_system->DeleteIfExists(index));
   int first_shard = 0;
   for (size_t i = 0; i < prefixes.size(); ++i) {
     RETURN_IF_ERROR(MoveData(file_system, prefixes[i], shards[i], first_shard, destination, merged.num_shards));
     first_shard += shards[i];
   }
-  RETURN_IF_ERROR(file_system->Rename(temporary, index));
+  RETURN_IF_ERROR(is_renamed ? file_system->Rename(temporary, index)
+                             : WriteBundleIndex(file_system, index, merged, options.sync));
   if (options.sync) RETURN_IF_ERROR(file_system->SyncDir(DirectoryOf(destination)));
   RemoveRemains(file_system, prefixes, destination, options.delete_old_dirs);
   return absl::OkStatus();

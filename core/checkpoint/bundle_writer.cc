@@ -33,7 +33,10 @@ absl::Status Uninitialized(absl::string_view name) {
   return errors::FailedPrecondition("Tensor '", name, "' to save is not initialized");
 }
 
-std::string TemporarySuffix() { return absl::StrCat(".tempstate", RandomBits()); }
+// Where files appear on Close alone, they are written under their own names.
+std::string TemporarySuffix(const FileSystem& file_system) {
+  return file_system.PublishesOnClose() ? "" : absl::StrCat(".tempstate", RandomBits());
+}
 
 }  // namespace
 
@@ -41,8 +44,8 @@ BundleWriter::BundleWriter(FileSystem* file_system, std::string prefix, BundleWr
     : file_system_(file_system),
       prefix_(std::move(prefix)),
       options_(options),
-      data_temporary_(BundleDataPath(prefix_, 0, 1) + TemporarySuffix()),
-      index_temporary_(BundleIndexPath(prefix_) + TemporarySuffix()) {}
+      data_temporary_(BundleDataPath(prefix_, 0, 1) + TemporarySuffix(*file_system)),
+      index_temporary_(BundleIndexPath(prefix_) + TemporarySuffix(*file_system)) {}
 
 absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem* file_system, const std::string& prefix,
                                                                    BundleWriterOptions options) {
@@ -56,6 +59,7 @@ absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem* f
 BundleWriter::~BundleWriter() {
   if (finished_) return;
   data_.reset();
+  if (file_system_->PublishesOnClose()) return;
   file_system_->DeleteFile(data_temporary_).IgnoreError();
   file_system_->DeleteFile(index_temporary_).IgnoreError();
 }
@@ -218,12 +222,17 @@ absl::Status BundleWriter::Finish() {
 }
 
 absl::Status BundleWriter::Publish() {
+  const std::string index = BundleIndexPath(prefix_);
+  if (file_system_->PublishesOnClose()) {
+    RETURN_IF_ERROR(file_system_->DeleteIfExists(index));
+    RETURN_IF_ERROR(data_->Close());
+    return WriteBundleIndex(file_system_, index, index_, options_.sync);
+  }
   if (options_.sync) RETURN_IF_ERROR(data_->Sync());
   RETURN_IF_ERROR(data_->Close());
   RETURN_IF_ERROR(WriteBundleIndex(file_system_, index_temporary_, index_, options_.sync));
   // Removes the index of an earlier checkpoint of this name, which must not be read with the new data.
-  const std::string index = BundleIndexPath(prefix_);
-  if (file_system_->Exists(index)) RETURN_IF_ERROR(file_system_->DeleteFile(index));
+  RETURN_IF_ERROR(file_system_->DeleteIfExists(index));
   RETURN_IF_ERROR(file_system_->Rename(data_temporary_, BundleDataPath(prefix_, 0, 1)));
   RETURN_IF_ERROR(file_system_->Rename(index_temporary_, index));
   return options_.sync ? file_system_->SyncDir(DirectoryOf(prefix_)) : absl::OkStatus();
