@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/api.h"
 #include "core/kernel/op_kernel.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
@@ -18,7 +19,7 @@ class NameAttrList;
 class OpDef;
 }  // namespace tensorflow
 
-namespace weir {
+namespace WEIR_API weir {
 
 // Thread-safe. One per registered graph and device.
 class FunctionRuntime {

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/api.h"
 #include "core/kernel/function_runtime.h"
 #include "core/mutex.h"
 #include "kernels/data/dataset.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // A function as a kernel's attribute names it, with a library to make runtimes from. Immutable.
 struct FunctionTemplate {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/api.h"
 #include "core/device/device.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
@@ -17,7 +18,7 @@ namespace tensorflow {
 class NodeDef;
 }
 
-namespace weir {
+namespace WEIR_API weir {
 
 class DatasetBase;
 class FunctionPool;

@@ -6,12 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/api.h"
 #include "core/kernel/kernel_registry.h"
 #include "core/kernel/op_kernel.h"
 #include "kernels/data/captured_function.h"
 #include "kernels/data/dataset.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The attributes of a node that calls functions, and where each argument of its op lies among its inputs. Read once.
 class NodeArguments {

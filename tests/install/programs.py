@@ -2,6 +2,7 @@
 """Installs a build, then builds and runs programs with the installed files alone, by CMake and by pkg-config."""
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -81,15 +82,10 @@ class Programs(unittest.TestCase):
                      "zsh/vendor-completions/_weir", "fish/vendor_completions.d/weir.fish"):
             self.assertTrue((self.prefix / "share" / file).is_file(), file)
 
-    def test_a_plugin(self):
-        source = self.consumer.parent / "plugin"
-        shutil.copytree(HERE.parent.parent / "examples/plugin", source)
-        self.succeeds(self.configure(source))
-        self.succeeds(run("cmake", "--build", source / "build"))
-        program, plugin = source / "build/cube_main", source / "build/cube.so"
-        expected = "float[3] [2 16 54]\nfloat[3] [6 24 54]\n"
-        self.assertEqual(self.succeeds(run(program, plugin)), expected)
-        ready = source / "ready"
+    @contextlib.contextmanager
+    def server(self, plugin: Path):
+        """The target of a task that has loaded a plug-in."""
+        ready = plugin.parent / "ready"
         server = subprocess.Popen([self.prefix / "bin/weir", "server", "--job", "worker", "--cluster",
                                    '{"worker": ["127.0.0.1:2222"]}', "--port", "0", "--ready-file", ready, "--plugin", plugin,
                                    "--plugin-dir", plugin.parent])
@@ -99,10 +95,53 @@ class Programs(unittest.TestCase):
                 self.assertIsNone(server.poll())
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.01)
-            self.assertEqual(self.succeeds(run(program, plugin, f"grpc://{ready.read_text().strip()}")), expected)
+            yield f"grpc://{ready.read_text().strip()}"
         finally:
             server.terminate()
             self.assertEqual(server.wait(timeout=60), 0)
+
+    def test_a_plugin(self):
+        source = self.consumer.parent / "plugin"
+        shutil.copytree(HERE.parent.parent / "examples/plugin", source)
+        self.succeeds(self.configure(source))
+        self.succeeds(run("cmake", "--build", source / "build"))
+        program, plugin = source / "build/cube_main", source / "build/cube.so"
+        expected = "float[3] [2 16 54]\nfloat[3] [6 24 54]\n"
+        self.assertEqual(self.succeeds(run(program, plugin)), expected)
+        with self.server(plugin) as target:
+            self.assertEqual(self.succeeds(run(program, plugin, target)), expected)
+
+    def test_datasets_of_parquet_and_arrow_files(self):
+        python = os.environ.get("WEIR_DATA_PYTHON")
+        if not python:
+            self.skipTest("WEIR_DATA_PYTHON does not name a Python interpreter that can import pyarrow")
+        source = self.consumer.parent / "parquet"
+        shutil.copytree(HERE.parent.parent / "examples/parquet", source)
+        pyarrow = self.succeeds(run(python, HERE / "table_files.py", source)).strip()
+        self.succeeds(self.configure(source, f"-DPYARROW={pyarrow}"))
+        self.succeeds(run("cmake", "--build", source / "build", "--parallel", "2"))
+        program, plugin = source / "build/parquet_main", source / "build/parquet.so"
+        read = [program, plugin, source / "a.parquet"]
+
+        def fails(*command: object) -> str:
+            done = run(*command)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            return done.stderr
+
+        for name in ("a.parquet", "a.arrow"):
+            expected = (source / f"{name}.expected").read_text()
+            columns = (source / "columns").read_text()
+            self.assertEqual(self.succeeds(run(program, plugin, source / name, columns, "4")), expected, name)
+        with self.server(plugin) as target:
+            expected = (source / "a.parquet.expected").read_text()
+            self.assertEqual(self.succeeds(run(*read, columns, "4", target)), expected)
+        self.assertIn("has no column absent", fails(*read, "absent:int64", "4"))
+        self.assertIn("but output_types has int32", fails(*read, "i:int32", "4"))
+        self.assertIn("it has nulls", fails(*read, "nulls:int64", "4"))
+        self.assertIn("are no tensor", fails(*read, "lists:int64", "4"))
+        self.assertIn("NOT_FOUND", fails(program, plugin, source / "absent.parquet", "i:int64", "4"))
+        for name in ("cut.parquet", "cut.arrow", "damaged.parquet", "text.parquet", "text.arrow"):
+            self.assertRegex(fails(program, plugin, source / name, columns, "4"), f"(DATA_LOSS|UNAVAILABLE).*{name}")
 
     def requested(self, name: str, request: str) -> subprocess.CompletedProcess:
         source = self.consumer.parent / name

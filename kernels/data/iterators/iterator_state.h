@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/api.h"
 #include "core/status.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/variant.h"
 
-namespace weir {
+namespace WEIR_API weir {
 
 // The value that SerializeIterator's variants hold.
 class IteratorState final : public VariantValue {
