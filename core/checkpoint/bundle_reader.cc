@@ -27,6 +27,12 @@ absl::Status Damaged(const ReadableFile& file, const std::string& key, absl::str
   return errors::DataLoss(file.path(), ": tensor '", absl::CEscape(key), "': ", reason);
 }
 
+// Whether the store of a file failed, rather than the file: a later try may read it.
+bool IsStoreFailure(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsUnauthenticated(status) ||
+         absl::IsPermissionDenied(status);
+}
+
 }  // namespace
 
 BundleReader::BundleReader(FileSystem* file_system, std::string prefix, Options options, BundleIndex index)
@@ -185,6 +191,7 @@ absl::Status BundleReader::ReadEntryInto(const std::string& key, const BundleEnt
   }
   ASSIGN_OR_RETURN(const ReadableFile* file, FileOf(entry));
   const absl::StatusOr<uint32_t> crc = ReadContent(*file, entry, tensor);
+  if (IsStoreFailure(crc.status())) return crc.status();
   if (!crc.ok()) return Damaged(*file, key, crc.status().message());
   if (crc32c::Mask(*crc) != entry.masked_crc) return Damaged(*file, key, "its checksum does not match");
   if (entry.dtype == DT_BOOL) NormalizeBools(tensor);
