@@ -4,6 +4,7 @@
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/files/fault_injecting_file_system.h"
+#include "core/files/object_store_testing.h"
 #include "core/tensor/tensor_variant.h"
 #include "core/testing.h"
 
@@ -277,6 +278,14 @@ TEST_F(BundleTest, TruncatedDataIsDataLossThatNamesTheFile) {
 }
 
 // Indexes with correct checksums but false entries.
+TEST_F(BundleTest, AStoreThatFailsIsNoDamage) {
+  Write("ckpt", {{"w", Range({2, 3})}});
+  FaultInjectingFileSystem fs(fs_.get());
+  ASSERT_OK_AND_ASSIGN(const auto reader, BundleReader::Open(&fs, "ckpt"));
+  fs.Inject({.kinds = {FaultInjectingFileSystem::kRead}});
+  EXPECT_THAT(reader->Read("w"), StatusIs(absl::StatusCode::kUnavailable));
+}
+
 TEST_F(BundleTest, LyingEntriesAreDataLoss) {
   const auto read = [&](const BundleEntry& entry, int num_shards = 1) -> absl::Status {
     BundleIndex index;
@@ -352,7 +361,7 @@ TEST_F(BundleTest, HugeStringLengthsAreDataLoss) {
 
 // Saves step 2 over and beside step 1, crashing at every operation in turn: step 1 stays loadable, and step 2 is either
 // complete or absent.
-void CrashEverywhere(const std::function<absl::Status(FileSystem*)>& save) {
+void CrashEverywhere(bool in_object_store, const std::function<absl::Status(FileSystem*)>& save) {
   for (int64_t at = 0;; ++at) {
     auto base = NewMemoryFileSystem();
     FaultInjectingFileSystem fs(base.get());
@@ -365,7 +374,8 @@ void CrashEverywhere(const std::function<absl::Status(FileSystem*)>& save) {
     FaultInjectingFileSystem::Fault fault;
     fault.at = at;
     fs.Inject(fault);
-    absl::Status status = save(&fs);
+    TestObjectStore store(&fs);
+    absl::Status status = save(in_object_store ? static_cast<FileSystem*>(&store) : &fs);
     const bool crashed = fs.fault_happened();
     fs.Heal();
     ASSERT_THAT(fs.DropUnsyncedData(), IsOk());
@@ -388,8 +398,12 @@ void CrashEverywhere(const std::function<absl::Status(FileSystem*)>& save) {
   }
 }
 
-TEST(BundleCrashTest, ASaveThatCrashesAnywhereLeavesThePreviousCheckpoint) {
-  CrashEverywhere([](FileSystem* fs) -> absl::Status {
+// The parameter: in an object store.
+class BundleCrashTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(All, BundleCrashTest, testing::Bool());
+
+TEST_P(BundleCrashTest, ASaveThatCrashesAnywhereLeavesThePreviousCheckpoint) {
+  CrashEverywhere(GetParam(), [](FileSystem* fs) -> absl::Status {
     ASSIGN_OR_RETURN(auto writer, BundleWriter::Create(fs, "dir/ckpt-2"));
     RETURN_IF_ERROR(writer->Add("w", Range({100}, 2)));
     RETURN_IF_ERROR(writer->Add("s", AsTensor<tstring>({"a", "b"})));
@@ -397,8 +411,8 @@ TEST(BundleCrashTest, ASaveThatCrashesAnywhereLeavesThePreviousCheckpoint) {
   });
 }
 
-TEST(BundleCrashTest, AMergeThatCrashesAnywhereLeavesThePreviousCheckpoint) {
-  CrashEverywhere([](FileSystem* fs) -> absl::Status {
+TEST_P(BundleCrashTest, AMergeThatCrashesAnywhereLeavesThePreviousCheckpoint) {
+  CrashEverywhere(GetParam(), [](FileSystem* fs) -> absl::Status {
     for (int part = 0; part < 2; ++part) {
       ASSIGN_OR_RETURN(auto writer, BundleWriter::Create(fs, absl::StrCat("dir/tmp/part-", part)));
       RETURN_IF_ERROR(writer->Add(part == 0 ? "w" : "x", Range({100}, 2)));
@@ -408,12 +422,14 @@ TEST(BundleCrashTest, AMergeThatCrashesAnywhereLeavesThePreviousCheckpoint) {
   });
 }
 
-TEST(BundleCrashTest, SavingOverACheckpointNeverMixesOldAndNew) {
+TEST_P(BundleCrashTest, SavingOverACheckpointNeverMixesOldAndNew) {
   for (int64_t at = 0;; ++at) {
     auto base = NewMemoryFileSystem();
     FaultInjectingFileSystem fs(base.get());
-    auto save = [&fs](float value) -> absl::Status {
-      ASSIGN_OR_RETURN(auto writer, BundleWriter::Create(&fs, "ckpt"));
+    TestObjectStore store(&fs);
+    FileSystem* const files = GetParam() ? static_cast<FileSystem*>(&store) : &fs;
+    auto save = [files](float value) -> absl::Status {
+      ASSIGN_OR_RETURN(auto writer, BundleWriter::Create(files, "ckpt"));
       RETURN_IF_ERROR(writer->Add("w", Range({100}, value)));
       return writer->Finish();
     };
