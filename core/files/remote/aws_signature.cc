@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/files/remote/web_client.h"
+#include "core/files/remote/url_text.h"
 
 namespace weir {
 namespace {

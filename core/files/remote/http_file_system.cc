@@ -6,6 +6,7 @@
 #include "core/files/file_system.h"
 #include "core/files/remote/range_file.h"
 #include "core/files/remote/remote_file_systems.h"
+#include "core/files/remote/url_text.h"
 #include "core/files/remote/web_client.h"
 
 namespace weir {

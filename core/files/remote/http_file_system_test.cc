@@ -6,6 +6,7 @@
 #include "absl/strings/strip.h"
 #include "core/files/remote/remote_file_systems.h"
 #include "core/files/remote/scripted_server_testing.h"
+#include "core/files/remote/url_text.h"
 #include "core/testing.h"
 
 namespace weir {

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "core/files/remote/aws_signature.h"
 #include "core/files/remote/s3_error.h"
+#include "core/files/remote/url_text.h"
 #include "core/files/remote/xml_reader.h"
 
 namespace weir {

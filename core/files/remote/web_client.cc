@@ -1,16 +1,17 @@
 #include "core/files/remote/web_client.h"
 
 #include <curl/curl.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/files/remote/url_text.h"
 #include "core/mutex.h"
 #include "core/random_bits.h"
 
@@ -22,6 +23,29 @@ constexpr uint64_t kMaxErrorBody = 64 << 10;
 constexpr size_t kMaxIdleHandles = 16;
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+// While it lives, a TLS write to a peer that is gone does not end a process that does not ignore SIGPIPE.
+class BlockedSigpipe {
+ public:
+  BlockedSigpipe() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~BlockedSigpipe() {
+    const timespec at_once = {};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  BlockedSigpipe(const BlockedSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_ = false;
+};
 
 struct Transfer {
   WebReply reply;
@@ -130,6 +154,7 @@ absl::Status TransferError(CURLcode code, const char* detail, const WebRequest& 
 class WebClient::Handles {
  public:
   ~Handles() {
+    const BlockedSigpipe blocked;
     MutexLock lock(mu_);
     for (CURL* handle : idle_) curl_easy_cleanup(handle);
   }
@@ -172,6 +197,7 @@ absl::StatusOr<WebReply> WebClient::SendOnce(const WebRequest& request, absl::Ti
     return errors::DeadlineExceeded(RedactedUrl(request.url), "; no reply within ",
                                     absl::FormatDuration(options_.deadline));
   }
+  const BlockedSigpipe blocked;
   CURL* const handle = handles_->Take();
   if (handle == nullptr) return errors::ResourceExhausted("libcurl cannot be initialized");
   Transfer transfer;
@@ -234,55 +260,6 @@ absl::StatusOr<WebReply> WebClient::Send(absl::FunctionRef<absl::StatusOr<WebReq
 
 bool IsPassingStatus(int status) {
   return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
-}
-
-std::string RedactedUrl(absl::string_view url) {
-  std::string text(url.substr(0, url.find_first_of("?#")));
-  if (text.size() < url.size()) text += url[text.size()] == '?' ? "?..." : "#...";
-  const size_t host = text.find("://");
-  if (host == std::string::npos) return text;
-  const size_t at = text.find_last_of('@', text.find('/', host + 3));
-  if (at != std::string::npos && at > host) text.erase(host + 3, at + 1 - (host + 3));
-  return text;
-}
-
-std::string PercentEncoded(absl::string_view text, bool keep_slashes) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (const unsigned char c : text) {
-    if (absl::ascii_isalnum(c) || absl::StrContains("-._~", static_cast<char>(c)) || (c == '/' && keep_slashes)) {
-      encoded += static_cast<char>(c);
-    } else {
-      encoded += {'%', kHex[c >> 4], kHex[c & 15]};
-    }
-  }
-  return encoded;
-}
-
-std::string PercentDecoded(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    uint32_t code = 0;
-    const absl::string_view digits = text.substr(i + 1, 2);
-    if (text[i] == '%' && digits.size() == 2 && absl::SimpleHexAtoi(digits, &code)) {
-      decoded += static_cast<char>(code);
-      i += 2;
-    } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return decoded;
-}
-
-absl::Status CheckRemotePath(absl::string_view path) {
-  constexpr size_t kMaxPath = 8192;
-  if (path.size() > kMaxPath) return errors::InvalidArgument("A URL of ", path.size(), " bytes is too long");
-  for (const unsigned char c : path) {
-    if (c < 0x20 || c == 0x7f) {
-      return errors::InvalidArgument(absl::CEscape(path), "; a URL cannot contain control characters");
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace weir
