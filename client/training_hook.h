@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "client/session.h"
+#include "client/training_state.h"
 #include "core/api.h"
 #include "core/status.h"
 
@@ -21,6 +22,8 @@ namespace WEIR_API weir {
 struct StepReport {
   int64_t global_step = 0;      // after the step
   std::vector<Tensor> fetches;  // requested by the loop's options
+  // Requested by the hook that gets the report; none if it requested them for an attempt that failed.
+  std::vector<Tensor> hook_fetches;
   absl::Duration duration;
   std::shared_ptr<const tensorflow::StepStats> trace;  // null unless a hook asked for it
 };
@@ -38,10 +41,15 @@ struct RecoveryReport {
 class TrainingHook {
  public:
   virtual ~TrainingHook() = default;
+  // Whether a loop of this role, one of several that train the same variables, calls this hook at all.
+  virtual bool RunsAs(TrainingRole role) const { return true; }
   // After the state was initialised or restored, before the first step.
   virtual absl::Status Begin(Session& session, int64_t global_step) { return absl::OkStatus(); }
   // Before each attempt of a step: whether it is traced, for StepReport::trace. `global_step` is that after the step.
   virtual bool TracesStep(int64_t global_step) { return false; }
+  // Before each attempt of a step: values to compute in it, besides the loop's fetches. With workers that step
+  // together, they must not wait for other workers, who may not request them.
+  virtual std::vector<Output> FetchesOfStep(int64_t global_step) { return {}; }
   // After each step. True stops the loop.
   virtual absl::StatusOr<bool> AfterStep(Session& session, const StepReport& report) { return false; }
   // After the checkpoint of this step is complete.

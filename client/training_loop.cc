@@ -31,10 +31,15 @@ bool Recurs(const absl::Status& status, bool* repeated) {
   return !absl::IsFailedPrecondition(status) || IsLeaseLost(status) || std::exchange(*repeated, true);
 }
 
+TrainingLoopOptions WithHooksOfRole(TrainingLoopOptions options) {
+  std::erase_if(options.hooks, [&](const auto& hook) { return !hook->RunsAs(options.role); });
+  return options;
+}
+
 }  // namespace
 
 TrainingLoop::TrainingLoop(const Scope& scope, TrainingLoopOptions options)
-    : options_(std::move(options)),
+    : options_(WithHooksOfRole(std::move(options))),
       state_(std::make_unique<RecoverableState>(scope,
                                                 RecoverableStateOptions{.role = options_.role,
                                                                         .checkpoint_dir = options_.checkpoint_dir,
@@ -89,12 +94,22 @@ absl::Status TrainingLoop::StepToEnd(Session& session) {
     }
     doubted_ = false;
     EndRecovery();
-    for (const auto& hook : options_.hooks) {
-      ASSIGN_OR_RETURN(bool asked, hook->AfterStep(session, *report));
-      stop = stop || asked;
-    }
+    ASSIGN_OR_RETURN(stop, CallAfterStep(session, std::move(*report)));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> TrainingLoop::CallAfterStep(Session& session, StepReport report) {
+  const std::vector<Tensor> of_hooks = std::move(report.hook_fetches);
+  auto next = of_hooks.begin();
+  bool stop = false;
+  for (size_t i = 0; i < options_.hooks.size(); ++i) {
+    report.hook_fetches.assign(next, next + num_hook_fetches_[i]);
+    next += num_hook_fetches_[i];
+    ASSIGN_OR_RETURN(const bool asked, options_.hooks[i]->AfterStep(session, report));
+    stop = stop || asked;
+  }
+  return stop;
 }
 
 absl::Status TrainingLoop::SaveAtEnd(Session& session) {
@@ -154,11 +169,17 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
   const absl::Time start = MonotonicNow();
   StepReport report;
   std::vector<Output> fetches = options_.fetches;
-  if (shares_variables()) fetches.push_back(global_step_after_);
   RunOptions run_options;
   tensorflow::RunMetadata metadata;
   bool is_traced = false;
-  for (const auto& hook : options_.hooks) is_traced |= hook->TracesStep(global_step_ + 1);
+  num_hook_fetches_.clear();
+  for (const auto& hook : options_.hooks) {
+    is_traced |= hook->TracesStep(global_step_ + 1);
+    const std::vector<Output> own = hook->FetchesOfStep(global_step_ + 1);
+    num_hook_fetches_.push_back(static_cast<int>(own.size()));
+    fetches.insert(fetches.end(), own.begin(), own.end());
+  }
+  if (shares_variables()) fetches.push_back(global_step_after_);
   if (is_traced) run_options->set_trace_level(tensorflow::RunOptions::FULL_TRACE);
   ASSIGN_OR_RETURN(report.fetches,
                    session.Run(feeds, fetches, {options_.train}, run_options, is_traced ? &metadata : nullptr));
@@ -169,6 +190,9 @@ absl::StatusOr<StepReport> TrainingLoop::Step(Session& session) {
     global_step_ = report.fetches.back().scalar<int64_t>();
     report.fetches.pop_back();
   }
+  const auto first_of_hooks = report.fetches.begin() + static_cast<int64_t>(options_.fetches.size());
+  report.hook_fetches.assign(first_of_hooks, report.fetches.end());
+  report.fetches.erase(first_of_hooks, report.fetches.end());
   report.global_step = global_step_;
   return report;
 }

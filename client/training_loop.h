@@ -101,6 +101,8 @@ class TrainingLoop {
   absl::Status SaveAtEnd(Session& session);
   absl::Status Resume(Session& session);
   absl::StatusOr<StepReport> Step(Session& session);
+  // True if a hook stops the loop.
+  absl::StatusOr<bool> CallAfterStep(Session& session, StepReport report);
   // Waits until the variables can be read again, restoring them if needed. The recovery lasts until a step succeeds,
   // because the return of a task without variables shows only then.
   absl::Status Recover(Session& session, const absl::Status& failure);
@@ -145,6 +147,7 @@ class TrainingLoop {
   const TrainingLoopOptions options_;
   const std::unique_ptr<RecoverableState> state_;
   Output read_global_step_, global_step_after_;  // the latter is the value after a step
+  std::vector<int> num_hook_fetches_;            // of the last attempt of a step, by hook
   bool doubted_ = false;                         // a step failed: lost variables, or a program error
   int64_t global_step_ = 0;
   int64_t last_saved_step_ = -1;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/files/file_system.h"
 #include "core/op/op_registry.h"
 #include "core/random_bits.h"
@@ -14,6 +15,7 @@
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tools/interruption.h"
 #include "tools/task_client.h"
+#include "tools/trace/board_profile.h"
 #include "tools/trace/chrome_trace.h"
 #include "tools/trace/step_hints.h"
 #include "tools/trace/timeline.h"
@@ -85,6 +87,11 @@ absl::StatusOr<bool> RunTrace(const TraceCommand& command, std::ostream& out) {
   RETURN_IF_ERROR(WriteStringToFile(files.get(), command.output, ChromeTrace(trace, timeline)));
   out << command.output << ": " << trace.steps.size() << " steps and " << timeline.slices.size() << " nodes of "
       << trace.tasks.size() << " tasks. Open it in https://ui.perfetto.dev or chrome://tracing.\n";
+  if (!command.board_directory.empty()) {
+    const std::string run = absl::FormatTime("%Y_%m_%d_%H_%M_%S", absl::Now(), absl::UTCTimeZone());
+    RETURN_IF_ERROR(WriteProfile(files.get(), command.board_directory, run, BoardProfile(timeline)));
+    out << command.board_directory << ": profile " << run << " for TensorBoard.\n";
+  }
   for (const std::string& note : trace.notes) out << "Note: " << note << "\n";
   for (const StepHint& hint : HintsFor(timeline)) out << "Hint: " << hint.text << "\n";
   return trace.is_complete();

@@ -13,6 +13,7 @@ struct TraceCommand {
   std::string target;  // grpc://HOST:PORT of any task
   int steps = 10;
   std::string output = "trace.json";
+  std::string board_directory;  // also a profile for TensorBoard; empty: none
   absl::Duration timeout = absl::Minutes(1);
 };
 

@@ -40,6 +40,9 @@ void AddTraceCommand(CommandLine& line) {
       ->capture_default_str()
       ->type_name("N");
   app->add_option("-o,--output", flags->trace.output, "The file to write")->capture_default_str()->type_name("FILE");
+  app->add_option("--logdir", flags->trace.board_directory,
+                  "Also write a profile for TensorBoard's profile plug-in into this directory")
+      ->type_name("DIR");
   app->add_option("--timeout", flags->timeout, "Write what there is after this time, such as 30s or 5m")
       ->capture_default_str()
       ->type_name("DURATION");

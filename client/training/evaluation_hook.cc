@@ -37,7 +37,7 @@ class Evaluating : public TrainingHook {
       tensorflow::Event event;
       event.set_step(global_step);
       for (const auto& [name, number] : *result) AddScalar(name, number, event.mutable_summary());
-      RETURN_IF_ERROR(events_.Write(&event));
+      events_.Write(&event);
     }
     return options_.report ? options_.report(global_step, *result) : false;
   }

@@ -24,7 +24,18 @@ EventLog::EventLog(std::string directory, std::shared_ptr<FileSystemRegistry> fi
     : directory_(std::move(directory)), files_(std::move(files)) {}
 EventLog::~EventLog() = default;
 
-absl::Status EventLog::Write(tensorflow::Event* event) {
+void EventLog::Write(tensorflow::Event* event) {
+  const absl::Status status = TryToWrite(event);
+  if (status.ok()) {
+    if (dropped_ > 0) WEIR_LOG(INFO) << directory_ << " has events again; " << dropped_ << " were dropped";
+    dropped_ = 0;
+    return;
+  }
+  writer_.reset();
+  if (dropped_++ == 0) WEIR_LOG(WARNING) << "Events for " << directory_ << " are dropped: " << status.message();
+}
+
+absl::Status EventLog::TryToWrite(tensorflow::Event* event) {
   if (writer_ == nullptr) {
     ASSIGN_OR_RETURN(FileSystem * files, files_->Find(directory_));
     ASSIGN_OR_RETURN(writer_, EventWriter::Create(files, {.directory = directory_, .suffix = "v2"}));
@@ -32,6 +43,8 @@ absl::Status EventLog::Write(tensorflow::Event* event) {
   RETURN_IF_ERROR(writer_->Write(event));
   return writer_->Flush();
 }
+
+bool WritesByDefault(TrainingRole role) { return role == TrainingRole::kOnly || role == TrainingRole::kChief; }
 
 absl::Status UnlessTaskLoss(const absl::Status& status, absl::string_view what, int64_t global_step) {
   if (status.ok() || !(IsTaskLoss(status) || MayBeStateLoss(status))) return status;

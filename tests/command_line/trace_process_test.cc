@@ -8,6 +8,7 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/clock.h"
+#include "core/files/file_system.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
@@ -20,6 +21,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -68,7 +70,7 @@ class TraceProcessTest : public testing::Test {
 TEST_F(TraceProcessTest, TracesTheStepsOfAllTasks) {
   StartSteps();
   // Any task can be asked: this one is not the master.
-  const WeirOutput output = Trace("--steps 3 --timeout 90s", "ps");
+  const WeirOutput output = Trace(absl::StrCat("--steps 3 --timeout 90s --logdir ", directory_.Path("logs")), "ps");
   StopSteps();
   ASSERT_EQ(output.code, 0) << output.text;
   const json trace = Read();
@@ -89,6 +91,8 @@ TEST_F(TraceProcessTest, TracesTheStepsOfAllTasks) {
   }
   EXPECT_EQ(products, 3);
   EXPECT_EQ(on_worker, 3);
+  const auto profiles = NewPosixFileSystem()->Glob(directory_.Path("logs/plugins/profile/*/*.xplane.pb"));
+  EXPECT_THAT(*profiles, ElementsAre(EndsWith("/ps-0.xplane.pb"), EndsWith("/worker-0.xplane.pb")));
   // The worker does nothing but wait.
   EXPECT_THAT(output.text, HasSubstr(absl::StrCat("Hint: Waiting for parameter server ", kPs)));
 }

@@ -24,7 +24,10 @@
 namespace weir {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 // `flags`, and the script for sh.
@@ -220,6 +223,16 @@ TEST(LaunchTest, LogsGoToFilesToo) {
   for (const char* name : {"a/b/worker-0.log", "a/b/worker-1.log"}) {
     EXPECT_THAT(absl::StrSplit(ReadFile(scratch.Path(name)), '\n'), UnorderedElementsAre("out", "err", "")) << name;
   }
+}
+
+TEST(LaunchTest, TasksKnowWhereToWriteForTensorBoard) {
+  ScratchDirectory scratch;
+  Launched launched(Script({"--logdir", scratch.Path("logs")}, "cd /; echo at $WEIR_LOGDIR"));
+  EXPECT_EQ(launched.AwaitEnd(), 0);
+  EXPECT_EQ(launched.text(), absl::StrCat("[worker 0] at ", scratch.Path("logs"), "\n"));
+  Launched relative(Script({"--logdir", "logs"}, "echo at $WEIR_LOGDIR"));
+  EXPECT_EQ(relative.AwaitEnd(), 0);
+  EXPECT_THAT(relative.text(), AllOf(StartsWith("[worker 0] at /"), EndsWith("/logs\n")));
 }
 
 TEST(LaunchTest, NobodyReads) {

@@ -1,8 +1,11 @@
 #include "tools/launch/launch.h"
 
+#include <stdlib.h>
+
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "tools/launch/guard.h"
 #include "tools/launch/launch_tasks.h"
 #include "tools/launch/launcher.h"
@@ -18,6 +21,16 @@ absl::Status MakeLogDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
+// Absolute, because programs may change their directory; file systems with a scheme have no relative paths.
+absl::Status SetBoardDirectory(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  std::error_code error;
+  const std::string whole = absl::StrContains(path, "://") ? path : std::filesystem::absolute(path, error).string();
+  if (error) return errors::InvalidArgument("--logdir ", path, ": ", error.message());
+  setenv("WEIR_LOGDIR", whole.c_str(), 1);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunLaunch(const LaunchCommand& command) {
@@ -29,6 +42,7 @@ absl::StatusOr<int> RunLaunch(const LaunchCommand& command) {
                                         .chief = command.chief,
                                         .evaluator = command.evaluator}));
   RETURN_IF_ERROR(MakeLogDirectory(command.log_directory));
+  RETURN_IF_ERROR(SetBoardDirectory(command.board_directory));
   return RunGuarded([&](const GuardedProcess& process) {
     Launcher launcher({.command = command.command,
                        .keep_going = command.keep_going,

@@ -18,7 +18,8 @@ struct LaunchCommand {
   bool keep_going = false;  // a failed task does not end the others
   int restarts = 0;         // how often a failed task is restarted before the failure counts
   absl::Duration grace = absl::Seconds(10);
-  std::string log_directory;  // empty: no log files
+  std::string log_directory;    // empty: no log files
+  std::string board_directory;  // WEIR_LOGDIR for the tasks; empty: theirs is that of this process
 };
 
 // Runs the command once per task, with TF_CONFIG set and each line of output prefixed with the task. The caller must be
