@@ -1,8 +1,8 @@
 #include "client/estimator/checkpoint_evaluator.h"
 
 #include "absl/time/clock.h"
+#include "client/training/hook_parts.h"
 #include "core/clock.h"
-#include "kernels/summary/event_writer.h"
 #include "kernels/summary/summary_values.h"
 #include "tensorflow/core/framework/summary.pb.h"
 #include "tensorflow/core/util/event.pb.h"
@@ -21,7 +21,7 @@ absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
   };
   if (was_deleted(evaluation.status())) return false;
   RETURN_IF_ERROR(evaluation.status());
-  RETURN_IF_ERROR(Write(*evaluation));
+  Write(*evaluation);
   const absl::Status exported = RunExporters(*newest, *evaluation);
   if (!was_deleted(exported)) RETURN_IF_ERROR(exported);
   evaluated_ = *newest;
@@ -49,17 +49,14 @@ absl::Status CheckpointEvaluator::Follow(int64_t last_step) {
   return absl::OkStatus();
 }
 
-absl::Status CheckpointEvaluator::Write(const Evaluation& evaluation) {
+void CheckpointEvaluator::Write(const Evaluation& evaluation) {
   if (events_ == nullptr) {
-    const std::string directory = JoinPath(estimator_.config().model_dir, "eval");
-    ASSIGN_OR_RETURN(FileSystem * files, files_->Find(directory));
-    ASSIGN_OR_RETURN(events_, EventWriter::Create(files, {.directory = directory, .suffix = "v2"}));
+    events_ = std::make_shared<EventLog>(JoinPath(estimator_.config().log_directory(), "eval"), files_);
   }
   tensorflow::Event event;
   event.set_step(evaluation.global_step);
   for (const auto& [name, value] : evaluation.values) AddScalar(name, value, event.mutable_summary());
-  RETURN_IF_ERROR(events_->Write(&event));
-  return events_->Flush();
+  events_->Write(&event);
 }
 
 absl::Status CheckpointEvaluator::RunExporters(const std::string& checkpoint, const Evaluation& evaluation) {

@@ -10,7 +10,7 @@
 
 namespace WEIR_API weir {
 
-class EventWriter;
+class EventLog;
 
 // Not thread-safe. The estimator and the spec outlive it.
 class CheckpointEvaluator {
@@ -25,13 +25,13 @@ class CheckpointEvaluator {
   absl::Status Follow(int64_t last_step);
 
  private:
-  absl::Status Write(const Evaluation& evaluation);
+  void Write(const Evaluation& evaluation);
   absl::Status RunExporters(const std::string& checkpoint, const Evaluation& evaluation);
 
   const Estimator& estimator_;
   const EvalSpec& spec_;
   const std::shared_ptr<FileSystemRegistry> files_ = FileSystemRegistry::Default();
-  std::shared_ptr<EventWriter> events_;
+  std::shared_ptr<EventLog> events_;
   std::string evaluated_;
   int64_t evaluated_step_ = -1;  // global step of the last evaluation
 };

@@ -1,49 +1,69 @@
 #include "client/estimator/estimator.h"
 
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <utility>
+
 #include "client/estimator/saved_model.h"
+#include "client/estimator/training_graph.h"
 #include "client/lookup/static_hash_table.h"
 #include "client/ops.h"
 #include "client/saver.h"
+#include "client/strategy/mirrored_strategy.h"
+#include "client/task_loss.h"
+#include "client/training/hooks.h"
 #include "client/training_loop.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/device/device_name.h"
 #include "core/files/file_system.h"
+#include "core/logging.h"
+#include "core/mutex.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 
 namespace weir {
 namespace {
 
-constexpr char kParameterServers[] = "ps";
-
-int TasksOf(const ClusterSpec& cluster, const std::string& job) {
-  const auto found = cluster.jobs().find(job);
-  return found == cluster.jobs().end() ? 0 : static_cast<int>(found->second.size());
+// A session on this process's devices, those of the strategy among them.
+absl::StatusOr<std::unique_ptr<Session>> OpenLocalSession(const Scope& scope, const Strategy* strategy) {
+  SessionOptions options;
+  int cpus = 1;
+  if (strategy != nullptr) {
+    options.config->set_allow_soft_placement(true);  // for ops without a GPU kernel
+    for (const std::string& name : strategy->replica_devices()) {
+      ASSIGN_OR_RETURN(const DeviceName device, DeviceName::Parse(name));
+      if (device.type == "CPU") cpus = std::max(cpus, device.id.value_or(0) + 1);
+    }
+  }
+  (*options.config->mutable_device_count())["CPU"] = cpus;
+  return Session::Local(scope, std::move(options));
 }
 
-std::string DeviceOf(const TfConfig& task) { return absl::StrCat("/job:", task.task_type, "/task:", task.task_index); }
-
-// The chief first, then the workers: each reads one shard of the input.
-InputContext InputOf(const RunConfig& config) {
-  if (!config.is_distributed()) return {};
-  const TfConfig& task = config.task;
-  const int chiefs = TasksOf(task.cluster, "chief") + TasksOf(task.cluster, "master");
-  return {.num_input_pipelines = chiefs + TasksOf(task.cluster, "worker"),
-          .input_pipeline_id = task.task_type == "worker" ? chiefs + task.task_index : 0};
-}
-
-// In a cluster the master is this process's own task. Training processes are independent of each other, so one may join
-// or leave without an effect on the others.
-absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& config, const Scope& scope) {
-  if (!config.is_distributed()) return Session::Local(scope);
+// In a cluster the master is this process's own task.
+absl::StatusOr<std::unique_ptr<Session>> OpenTrainingSession(const RunConfig& config, TrainingMode mode,
+                                                             const TrainingGraph& graph) {
+  if (mode == TrainingMode::kAlone) return OpenLocalSession(graph.root, graph.strategy.get());
   const TfConfig& task = config.task;
   SessionOptions options;
-  options.config->add_device_filters(absl::StrCat("/job:", kParameterServers));
-  options.config->add_device_filters(DeviceOf(task));
+  options.config->set_allow_soft_placement(true);
+  if (mode == TrainingMode::kIndependent) {
+    // Training processes are independent of each other, so one may join or leave without an effect on the others.
+    options.config->add_device_filters("/job:ps");
+    options.config->add_device_filters(DeviceOf(task));
+  }
   ASSIGN_OR_RETURN(const std::string address, task.cluster.AddressOf(task.task_type, task.task_index));
-  return Session::Connect(absl::StrCat("grpc://", address), scope, std::move(options));
+  return Session::Connect(absl::StrCat("grpc://", address), graph.root, std::move(options));
+}
+
+TrainingRole RoleOf(const RunConfig& config, TrainingMode mode) {
+  if (mode == TrainingMode::kIndependent) {
+    return config.task.IsChief() ? TrainingRole::kChief : TrainingRole::kWorker;
+  }
+  return mode == TrainingMode::kSynchronised && !config.task.IsChief() ? TrainingRole::kReplica : TrainingRole::kOnly;
 }
 
 // The loop options that the configuration determines.
-TrainingLoopOptions LoopOptions(const RunConfig& config) {
+TrainingLoopOptions LoopOptions(const RunConfig& config, TrainingMode mode) {
   TrainingLoopOptions options;
   options.checkpoint_dir = config.model_dir;
   options.checkpoint_steps = config.checkpoint_steps;
@@ -51,8 +71,10 @@ TrainingLoopOptions LoopOptions(const RunConfig& config) {
   options.max_to_keep = config.max_to_keep;
   options.keep_every = config.keep_every;
   options.recovery_timeout = config.recovery_timeout;
-  if (!config.is_distributed()) return options;
-  options.role = config.task.IsChief() ? TrainingRole::kChief : TrainingRole::kWorker;
+  if (mode == TrainingMode::kAlone) return options;
+  options.role = RoleOf(config, mode);
+  // With a strategy, a step that fails has taken its examples, and may have been made by some of the replicas.
+  options.restore_after_failure = mode != TrainingMode::kIndependent;
   options.task_name = absl::StrCat(config.task.task_type, "-", config.task.task_index);
   return options;
 }
@@ -68,52 +90,102 @@ absl::StatusOr<double> ScalarOf(const Tensor& value, const std::string& name) {
   return errors::InvalidArgument("'", name, "' is ", value.DebugString(), "; a float scalar is needed");
 }
 
-// Weighted means over batches.
+// What TensorBoard shows of a training.
+void AddBoardHooks(const RunConfig& config, const TrainingGraph& graph,
+                   std::vector<std::shared_ptr<TrainingHook>>* hooks) {
+  const std::string& directory = config.log_directory();
+  if (directory.empty()) return;
+  if (config.profile_steps > 0) hooks->push_back(ProfileHook({.directory = directory, .every = config.profile_steps}));
+  if (config.summary_steps == 0) return;
+  hooks->push_back(SummaryHook({.directory = directory,
+                                .every = config.summary_steps,
+                                .scalars = {{.tag = "loss", .fetch = 0}},
+                                .summaries = graph.spec.summaries,
+                                .graph = graph.root}));
+}
+
+// Weighted means over batches, each of which one replica takes.
 class MetricMeans {
  public:
-  MetricMeans(const Scope& scope, const ModelSpec& spec) {
-    Add("loss", {.value = spec.loss}, scope);
-    for (const auto& [name, metric] : spec.metrics) Add(name, metric, scope);
+  MetricMeans(const Scope& scope, const std::vector<ModelSpec>& replicas) {
+    Output one;
+    for (const ModelSpec& spec : replicas) {
+      std::map<std::string, Metric> metrics = spec.metrics;
+      metrics["loss"] = {.value = spec.loss};
+      fetches_.emplace_back();
+      for (const auto& [name, metric] : metrics) {
+        if (!metric.weight.valid() && !one.valid()) one = scope.Constant(1.0f);
+        fetches_.back().push_back(metric.value);
+        fetches_.back().push_back(metric.weight.valid() ? metric.weight : one);
+        sums_[name] = {};
+      }
+    }
   }
 
   absl::Status Check() const {
-    for (size_t i = 0; i < names_.size(); ++i) {
-      RETURN_IF_ERROR(CheckScalar(fetches_[2 * i], names_[i]));
-      RETURN_IF_ERROR(CheckScalar(fetches_[2 * i + 1], "weight of " + names_[i]));
+    MutexLock lock(mu_);
+    size_t i = 0;
+    for (const auto& [name, sum] : sums_) {
+      RETURN_IF_ERROR(CheckScalar(fetches_[0][i++], name));
+      RETURN_IF_ERROR(CheckScalar(fetches_[0][i++], "weight of " + name));
     }
     return absl::OkStatus();
   }
 
-  const std::vector<Output>& fetches() const { return fetches_; }
-
-  absl::Status AddBatch(const std::vector<Tensor>& values) {
-    for (size_t i = 0; i < names_.size(); ++i) {
-      ASSIGN_OR_RETURN(const double value, ScalarOf(values[2 * i], names_[i]));
-      ASSIGN_OR_RETURN(const double weight, ScalarOf(values[2 * i + 1], names_[i]));
-      sums_[i] += value * weight;
-      weights_[i] += weight;
+  // Up to `limit` batches; 0: until the input ends. Replicas take batches in parallel.
+  absl::Status AddBatches(Session& session, int64_t limit) {
+    std::vector<std::future<absl::Status>> others;
+    for (size_t i = 1; i < fetches_.size(); ++i) {
+      others.push_back(
+          std::async(std::launch::async, [this, i, limit, &session] { return AddBatchesOf(i, limit, session); }));
     }
-    return absl::OkStatus();
+    absl::Status status = AddBatchesOf(0, limit, session);
+    for (auto& other : others) status.Update(other.get());
+    RETURN_IF_ERROR(status);
+    MutexLock lock(mu_);
+    return batches_ > 0 ? absl::OkStatus() : errors::InvalidArgument("The input of an evaluation has no batch");
   }
 
   std::map<std::string, double> Means() const {
+    MutexLock lock(mu_);
     std::map<std::string, double> means;
-    for (size_t i = 0; i < names_.size(); ++i) means[names_[i]] = weights_[i] == 0 ? 0 : sums_[i] / weights_[i];
+    for (const auto& [name, sum] : sums_) means[name] = sum.weight == 0 ? 0 : sum.value / sum.weight;
     return means;
   }
 
  private:
-  void Add(const std::string& name, const Metric& metric, const Scope& scope) {
-    names_.push_back(name);
-    fetches_.push_back(metric.value);
-    fetches_.push_back(metric.weight.valid() ? metric.weight : scope.Constant(1.0f));
-    sums_.push_back(0);
-    weights_.push_back(0);
+  struct Sum {
+    double value = 0, weight = 0;
+  };
+
+  absl::Status AddBatchesOf(size_t replica, int64_t limit, Session& session) {
+    while (limit == 0 || begun_.fetch_add(1) < limit) {
+      const auto values = session.Run(fetches_[replica]);
+      if (absl::IsOutOfRange(values.status())) break;
+      RETURN_IF_ERROR(values.status());
+      RETURN_IF_ERROR(AddBatch(*values));
+    }
+    return absl::OkStatus();
   }
 
-  std::vector<std::string> names_;
-  std::vector<Output> fetches_;
-  std::vector<double> sums_, weights_;
+  absl::Status AddBatch(const std::vector<Tensor>& values) {
+    MutexLock lock(mu_);
+    ++batches_;
+    size_t i = 0;
+    for (auto& [name, sum] : sums_) {
+      ASSIGN_OR_RETURN(const double value, ScalarOf(values[i++], name));
+      ASSIGN_OR_RETURN(const double weight, ScalarOf(values[i++], name));
+      sum.value += value * weight;
+      sum.weight += weight;
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<std::vector<Output>> fetches_;  // of each replica: value and weight of each metric
+  std::atomic<int64_t> begun_{0};
+  mutable Mutex mu_;
+  std::map<std::string, Sum> sums_ GUARDED_BY(mu_);
+  int64_t batches_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace
@@ -124,47 +196,54 @@ absl::StatusOr<std::string> Estimator::LatestCheckpoint() const {
   return weir::LatestCheckpoint(files, config_.model_dir);
 }
 
-ModelContext Estimator::ContextFor(const Scope& scope, ModelUse use) const {
-  ModelContext context{.use = use};
-  const int servers = use == ModelUse::kTrain ? TasksOf(config_.task.cluster, kParameterServers) : 0;
-  if (servers == 0) {
-    context.global_step = GlobalStep(scope.Root());
-    context.next_variable_device = [] { return std::string(); };
-    return context;
+absl::StatusOr<int64_t> Estimator::SavedStep() const {
+  const absl::StatusOr<std::string> latest = LatestCheckpoint();
+  if (absl::IsNotFound(latest.status())) return -1;
+  RETURN_IF_ERROR(latest.status());
+  const auto split = SplitCheckpointStep(*latest);
+  return split ? split->second : -1;
+}
+
+// Each worker needs the others until the last step is saved: if that step fails for one of them, all repeat it.
+absl::StatusOr<int64_t> Estimator::RunTogether(TrainingLoop& loop, Session& session, const Output& everyone) const {
+  while (true) {
+    ASSIGN_OR_RETURN(const int64_t reached, loop.Run(session));
+    const absl::Status met = session.Run({everyone}).status();
+    if (met.ok() || config_.task.IsChief()) return reached;  // the chief's steps are saved
+    ASSIGN_OR_RETURN(const int64_t saved, SavedStep());
+    if (saved >= reached) return reached;
+    if (!IsTaskLoss(met)) return met;
+    WEIR_LOG(WARNING) << "The steps from " << saved << " to " << reached << " are not saved: " << met.message();
   }
-  const auto devices = std::make_shared<RoundRobinDevices>(kParameterServers, servers);
-  context.global_step = GlobalStep(scope.Root().WithDevice(devices->Next()));
-  context.next_variable_device = [devices] { return devices->Next(); };
-  return context;
 }
 
 absl::StatusOr<int64_t> Estimator::Train(const InputFunction& input, const TrainOptions& options) const {
-  const TfConfig& task = config_.task;
-  if (config_.is_distributed() && TasksOf(task.cluster, kParameterServers) == 0) {
-    return errors::Unimplemented("An estimator on a cluster keeps its variables on job ps; this cluster has none");
+  ASSIGN_OR_RETURN(const TrainingMode mode, TrainingModeOf(config_));
+  if (mode == TrainingMode::kDrivenByChief && !config_.task.IsChief()) {
+    return errors::FailedPrecondition("With this strategy the chief trains; ", DeviceOf(config_.task), " only serves");
   }
-  const Scope root = Scope::NewRoot();
-  const Scope scope = config_.is_distributed() ? root.WithDevice(DeviceOf(task)) : root;
-  const ModelContext context = ContextFor(scope, ModelUse::kTrain);
-  const DataIterator iterator = input(scope.SubScope("input"), InputOf(config_)).MakeIterator();
-  const ModelSpec spec = model_(scope, iterator.GetNext(scope), context);
-  RETURN_IF_ERROR(root.status());
-  RETURN_IF_ERROR(CheckScalar(spec.loss, "loss"));
-  if (!spec.train.valid()) return errors::InvalidArgument("The model function returned no training operation");
-
-  TrainingLoopOptions loop_options = LoopOptions(config_);
-  loop_options.train = spec.train;
-  loop_options.global_step = context.global_step;
-  loop_options.fetches = {spec.loss};
+  if (config_.train_distribute && config_.is_distributed() && options.max_steps > 0) {
+    // A task that starts again after the end of the training would wait for the others.
+    ASSIGN_OR_RETURN(const int64_t saved, SavedStep());
+    if (saved >= options.max_steps) return saved;
+  }
+  ASSIGN_OR_RETURN(const TrainingGraph graph, BuildTrainingGraph(config_, mode, model_, input));
+  TrainingLoopOptions loop_options = LoopOptions(config_, mode);
+  loop_options.train = graph.train;
+  loop_options.global_step = graph.global_step;
+  loop_options.fetches = {graph.spec.loss};
   if (options.fetches) {
-    for (const Output& fetch : options.fetches(spec)) loop_options.fetches.push_back(fetch);
+    for (const Output& fetch : options.fetches(graph.spec)) loop_options.fetches.push_back(fetch);
   }
   loop_options.hooks = options.hooks;
+  AddBoardHooks(config_, graph, &loop_options.hooks);
   loop_options.max_steps = options.max_steps;
-  loop_options.saveables = {iterator.Position()};
-  TrainingLoop loop(root, loop_options);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenTrainingSession(config_, root));
-  return loop.Run(*session);
+  loop_options.saveables = graph.positions;
+  if (graph.strategy != nullptr) loop_options.resume = graph.strategy->Resume();
+  TrainingLoop loop(graph.root, loop_options);
+  RETURN_IF_ERROR(graph.root.status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenTrainingSession(config_, mode, graph));
+  return graph.everyone.valid() ? RunTogether(loop, *session, graph.everyone) : loop.Run(*session);
 }
 
 absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFunction& input, const EvaluateOptions& options) const {
@@ -172,29 +251,22 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFunction& input, const
   if (checkpoint.empty()) {
     ASSIGN_OR_RETURN(checkpoint, LatestCheckpoint());
   }
-  const Scope scope = Scope::NewRoot();
-  const ModelContext context = ContextFor(scope, ModelUse::kEvaluate);
-  const DataIterator iterator = input(scope.SubScope("input"), {}).MakeIterator();
-  const ModelSpec spec = model_(scope, iterator.GetNext(scope), context);
-  MetricMeans means(scope, spec);
+  StrategyFactory factory = config_.eval_distribute;
+  if (!factory) factory = [](const Scope& root, const TfConfig&) { return OneDeviceStrategy(root, ""); };
+  ASSIGN_OR_RETURN(const ReplicatedModel model,
+                   BuildReplicatedModel(factory, TfConfig(), model_, input, ModelUse::kEvaluate, /*in_turn=*/false));
+  const Scope& scope = model.strategy->Scope();
+  MetricMeans means(scope, model.replicas);
   const Saver saver(scope);
   const Operation tables = InitializeTables(scope);
   RETURN_IF_ERROR(scope.status());
   RETURN_IF_ERROR(means.Check());
-
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Local(scope));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenLocalSession(scope, model.strategy.get()));
   RETURN_IF_ERROR(saver.Restore(*session, checkpoint));
   if (tables.valid()) RETURN_IF_ERROR(session->RunTargets({tables}));
-  RETURN_IF_ERROR(session->RunTargets({iterator.initializer()}));
-  int64_t batches = 0;
-  for (; options.steps == 0 || batches < options.steps; ++batches) {
-    const auto values = session->Run(means.fetches());
-    if (absl::IsOutOfRange(values.status())) break;
-    RETURN_IF_ERROR(values.status());
-    RETURN_IF_ERROR(means.AddBatch(*values));
-  }
-  if (batches == 0) return errors::InvalidArgument("The input of an evaluation has no batch");
-  ASSIGN_OR_RETURN(const std::vector<Tensor> step, session->Run({context.global_step.value()}));
+  for (const DataIterator& iterator : model.inputs) RETURN_IF_ERROR(session->RunTargets({iterator.initializer()}));
+  RETURN_IF_ERROR(means.AddBatches(*session, options.steps));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> step, session->Run({model.global_step.value()}));
   return Evaluation{.global_step = step[0].scalar<int64_t>(), .values = means.Means()};
 }
 
@@ -205,7 +277,7 @@ absl::StatusOr<std::string> Estimator::ExportSavedModel(const std::string& base,
     ASSIGN_OR_RETURN(from, LatestCheckpoint());
   }
   const Scope scope = Scope::NewRoot();
-  const ModelContext context = ContextFor(scope, ModelUse::kPredict);
+  const ModelContext context = MakeModelContext(config_, scope, ModelUse::kPredict);
   const ServingInput input = serving(scope);
   const ModelSpec spec = model_(scope, input.features, context);
   RETURN_IF_ERROR(scope.status());

@@ -14,6 +14,8 @@
 
 namespace WEIR_API weir {
 
+class TrainingLoop;
+
 struct TrainOptions {
   int64_t max_steps = 0;  // global step; 0: until the input ends, or a hook stops it
   std::vector<std::shared_ptr<TrainingHook>> hooks;
@@ -37,11 +39,13 @@ class Estimator {
  public:
   Estimator(ModelFunction model, RunConfig config) : model_(std::move(model)), config_(std::move(config)) {}
 
-  // Continues from the newest checkpoint. As the chief or a worker of a cluster, whose server runs in this process, it
-  // steps at its own pace on variables of the parameter servers (asynchronous, between-graph) with its own shard of the
-  // input. Returns the final global step.
+  // Continues from the newest checkpoint. Returns the final global step. In a cluster this process's server runs:
+  // - Without a strategy, the chief and each worker step at their own pace on variables of the parameter servers
+  //   (asynchronous, between-graph), each with its own shard of the input.
+  // - With RunConfig::train_distribute, as the strategy requires. FailedPrecondition for a task that only serves. A
+  //   task that starts again after the last step was saved returns at once.
   absl::StatusOr<int64_t> Train(const InputFunction& input, const TrainOptions& options) const;
-  // In this process. NotFound if there is no checkpoint.
+  // In this process; divided among devices by RunConfig::eval_distribute. NotFound if there is no checkpoint.
   absl::StatusOr<Evaluation> Evaluate(const InputFunction& input, const EvaluateOptions& options = {}) const;
   // Writes a SavedModel, signature "serving_default", tag "serve", to a new directory in `base`, named by the time.
   // Returns the directory.
@@ -51,9 +55,11 @@ class Estimator {
   const RunConfig& config() const { return config_; }
   // The newest complete checkpoint; NotFound if there is none.
   absl::StatusOr<std::string> LatestCheckpoint() const;
+  // Its global step; -1 if there is none.
+  absl::StatusOr<int64_t> SavedStep() const;
 
  private:
-  ModelContext ContextFor(const Scope& scope, ModelUse use) const;
+  absl::StatusOr<int64_t> RunTogether(TrainingLoop& loop, Session& session, const Output& everyone) const;
 
   const ModelFunction model_;
   const RunConfig config_;

@@ -7,6 +7,7 @@
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
+#include "client/strategy/strategy_choice.h"
 #include "core/files/file_system.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
@@ -17,6 +18,7 @@ namespace {
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // y = 2 x, of x = 1 … 4.
 Dataset Line(const Scope& scope) {
@@ -48,6 +50,23 @@ ModelSpec Slope(const Scope& scope, const OutputList& input, const ModelContext&
   const Output examples = ops::Cast(scope, ops::Size(scope, error), DT_FLOAT);
   spec.metrics["error"] = {.value = ops::Mean(scope, error, axis), .weight = examples};
   return spec;
+}
+
+// The same for a strategy, which minimizes the loss itself.
+ModelSpec SlopeWithOptimizer(const Scope& scope, const OutputList& input, const ModelContext& context) {
+  ModelSpec spec = Slope(scope, input, {.use = ModelUse::kEvaluate});
+  if (context.use == ModelUse::kTrain) {
+    spec.optimizer = GradientDescentOptimizer(0.02);
+    spec.summaries = {ops::HistogramSummary(scope, "inputs", input[0])};
+  }
+  return spec;
+}
+
+// On several CPU devices of this process.
+StrategyFactory Local(StrategyKind kind, int replicas) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < replicas; ++i) devices.push_back(absl::StrCat("/device:CPU:", i));
+  return [=](const Scope& root, const TfConfig& task) { return MakeStrategy(kind, root, task, devices); };
 }
 
 ServingInput Serving(const Scope& scope) {
@@ -152,6 +171,107 @@ TEST_F(EstimatorTest, RolesThatDoNotExistAndStepsThatNeverEndAreErrors) {
   AsTask("spectator");
   EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(5), eval),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spectator")));
+}
+
+TEST_F(EstimatorTest, ReplicasTakeBatchesInTurnAndAverageTheirGradients) {
+  for (const StrategyKind kind : {StrategyKind::kMirrored, StrategyKind::kCentralStorage}) {
+    config_.model_dir = directory_.Path(std::string(StrategyKindName(kind)));
+    config_.train_distribute = Local(kind, 2);
+    const Estimator estimator(SlopeWithOptimizer, config_);
+    ASSERT_OK_AND_ASSIGN(const int64_t reached, estimator.Train(Training(), {.max_steps = 1}));
+    EXPECT_EQ(reached, 1);
+    ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, estimator.Evaluate(Evaluating()));
+    // Replicas have x = 1, 2 and x = 3, 4: slope = 0.02 * 2 * 2 * (1 + 4 + 9 + 16) / 4 = 0.6; the mean error is
+    // 1.4 * 2.5.
+    EXPECT_THAT(evaluation.values.at("error"), DoubleNear(3.5, 1e-5));
+  }
+}
+
+TEST_F(EstimatorTest, AStrategyContinuesFromItsCheckpointAndInputPosition) {
+  config_.train_distribute = Local(StrategyKind::kMirrored, 2);
+  const Estimator estimator(SlopeWithOptimizer, config_);
+  ASSERT_THAT(estimator.Train(Training(), {.max_steps = 3}), IsOk());
+  ASSERT_THAT(estimator.Train(Training(), {.max_steps = 6}), IsOk());
+  config_.model_dir = directory_.Path("at_once");
+  const Estimator at_once(SlopeWithOptimizer, config_);
+  ASSERT_THAT(at_once.Train(Training(), {.max_steps = 6}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Evaluation resumed, estimator.Evaluate(Evaluating()));
+  ASSERT_OK_AND_ASSIGN(const Evaluation expected, at_once.Evaluate(Evaluating()));
+  EXPECT_EQ(resumed.global_step, 6);
+  EXPECT_EQ(resumed.values, expected.values);
+}
+
+TEST_F(EstimatorTest, AnEvaluationOnSeveralDevicesCountsEachExampleOnce) {
+  ASSERT_THAT(Estimator(Slope, config_).Train(Training(), {.max_steps = 1}), IsOk());
+  for (int replicas : {1, 2, 3}) {  // of two batches
+    config_.eval_distribute = Local(StrategyKind::kMirrored, replicas);
+    ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Estimator(Slope, config_).Evaluate(Evaluating()));
+    EXPECT_THAT(evaluation.values.at("error"), DoubleNear(4.5, 1e-5)) << replicas;
+    EXPECT_EQ(evaluation.global_step, 1);
+  }
+  config_.eval_distribute = Local(StrategyKind::kMirrored, 2);
+  ASSERT_OK_AND_ASSIGN(const Evaluation one, Estimator(Slope, config_).Evaluate(Evaluating(), {.steps = 1}));
+  EXPECT_THAT(one.values.at("error"), DoubleNear(1.8 * 2, 1e-5));  // of x = 1, 2, 3
+}
+
+TEST_F(EstimatorTest, TrainingWithAStrategyNeedsAnOptimizer) {
+  config_.train_distribute = Local(StrategyKind::kMirrored, 2);
+  const ModelFunction without = [](const Scope& scope, const OutputList& input, const ModelContext&) {
+    return Slope(scope, input, {.use = ModelUse::kEvaluate});
+  };
+  EXPECT_THAT(Estimator(without, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ModelSpec::optimizer")));
+}
+
+TEST_F(EstimatorTest, StrategiesThatDoNotSuitTheClusterAreErrors) {
+  ASSERT_THAT(config_.task.cluster.AddTask("worker", 0, "127.0.0.1:1"), IsOk());
+  ASSERT_THAT(config_.task.cluster.AddTask("worker", 1, "127.0.0.1:2"), IsOk());
+  config_.task.task_type = "worker";
+  EXPECT_THAT(Estimator(Slope, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("train_distribute")));
+  config_.train_distribute = Local(StrategyKind::kMirrored, 2);
+  EXPECT_THAT(Estimator(SlopeWithOptimizer, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("single process")));
+  config_.train_distribute = Local(StrategyKind::kParameterServer, 1);
+  EXPECT_THAT(Estimator(SlopeWithOptimizer, config_).Train(Training(), {.max_steps = 1}), Not(IsOk()));
+  config_.train_distribute = Local(StrategyKind::kMultiWorkerMirrored, 1);
+  config_.task.task_type = "ps";
+  EXPECT_THAT(Estimator(SlopeWithOptimizer, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not train")));
+}
+
+TEST_F(EstimatorTest, AWorkerThatOnlyServesDoesNotTrain) {
+  AsTask("worker");
+  ASSERT_THAT(config_.task.cluster.AddTask("worker", 0, "127.0.0.1:3"), IsOk());
+  config_.train_distribute = Local(StrategyKind::kParameterServer, 1);
+  EXPECT_THAT(Estimator(SlopeWithOptimizer, config_).Train(Training(), {.max_steps = 1}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("only serves")));
+}
+
+TEST(StrategyChoiceTest, TheClusterSuggestsAStrategy) {
+  ClusterSpec cluster;
+  EXPECT_EQ(StrategyKindFor(cluster), StrategyKind::kMirrored);
+  ASSERT_THAT(cluster.AddTask("worker", 0, "127.0.0.1:1"), IsOk());
+  EXPECT_EQ(StrategyKindFor(cluster), StrategyKind::kMultiWorkerMirrored);
+  ASSERT_THAT(cluster.AddTask("ps", 0, "127.0.0.1:2"), IsOk());
+  EXPECT_EQ(StrategyKindFor(cluster), StrategyKind::kParameterServer);
+  for (const StrategyKind kind : {StrategyKind::kOneDevice, StrategyKind::kMirrored, StrategyKind::kCentralStorage,
+                                  StrategyKind::kParameterServer, StrategyKind::kMultiWorkerMirrored}) {
+    ASSERT_OK_AND_ASSIGN(const StrategyKind parsed, ParseStrategyKind(StrategyKindName(kind)));
+    EXPECT_EQ(parsed, kind);
+  }
+  EXPECT_THAT(ParseStrategyKind("mirror"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mirrored")));
+}
+
+TEST_F(EstimatorTest, WritesForTensorBoard) {
+  config_.log_dir = directory_.Path("logs");
+  config_.summary_steps = 5;
+  config_.profile_steps = 10;
+  ASSERT_THAT(TrainAndEvaluate(Estimator(SlopeWithOptimizer, config_), Train(10), {.input = Evaluating()}), IsOk());
+  EXPECT_EQ(Count("logs/events.out.tfevents.*"), 1);
+  EXPECT_EQ(Count("logs/eval/events.out.tfevents.*"), 1);
+  EXPECT_EQ(Count("logs/plugins/profile/step-10/*.xplane.pb"), 1);
+  EXPECT_EQ(Count("eval/*"), 0);
 }
 
 TEST_F(EstimatorTest, ModelsThatLackWhatIsAskedOfThemAreErrors) {

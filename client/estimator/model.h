@@ -8,6 +8,7 @@
 
 #include "client/data/dataset.h"
 #include "client/input_context.h"
+#include "client/optimizer.h"
 #include "client/scope.h"
 #include "client/variables.h"
 #include "core/api.h"
@@ -19,8 +20,8 @@ enum class ModelUse { kTrain, kEvaluate, kPredict };
 struct ModelContext {
   ModelUse use = ModelUse::kTrain;
   ResourceVariable global_step;
-  // The device of the next variable: the parameter servers in turn; "" if there are none. All processes of a cluster
-  // must call it in the same order.
+  // The device of the next variable: the parameter servers in turn; "" if there are none, or a strategy decides. All
+  // processes of a cluster must call it in the same order.
   std::function<std::string()> next_variable_device;
 };
 
@@ -29,9 +30,16 @@ struct Metric {
   Output value, weight;
 };
 
+// With a strategy, what a model function returns is that of one replica.
 struct ModelSpec {
-  Output loss;                                // a float scalar; for training and evaluation
-  Operation train;                            // for training: one step, which advances the global step
+  Output loss;  // a float scalar; for training and evaluation
+  // For training, one of these: minimizes the loss, as the estimator's strategy requires; or one step, which advances
+  // the global step.
+  std::shared_ptr<Optimizer> optimizer;
+  Operation train;
+  // For training: outputs of ops::ImageSummary, ops::HistogramSummary, ops::MergeSummary …, which the chief writes.
+  // With a strategy the first replica's; they must not wait for others.
+  std::vector<Output> summaries;
   std::map<std::string, Metric> metrics;      // for evaluation, besides the loss
   std::map<std::string, Output> predictions;  // for prediction
 };

@@ -1,6 +1,11 @@
 #include "client/estimator/train_and_evaluate.h"
 
+#include "absl/time/clock.h"
 #include "client/estimator/checkpoint_evaluator.h"
+#include "client/estimator/training_graph.h"
+#include "core/clock.h"
+#include "distribute/transport/grpc_channel.h"
+#include "grpc/health/v1/health.pb.h"
 
 namespace weir {
 namespace {
@@ -21,6 +26,39 @@ absl::Status RunAlone(const Estimator& estimator, const TrainSpec& train, const 
   options.hooks.push_back(std::make_shared<EvaluateHook>(&evaluator));
   RETURN_IF_ERROR(estimator.Train(train.input, options).status());
   return evaluator.EvaluateNewest().status();
+}
+
+// For a chief that has saved its last checkpoint to close its session and end.
+constexpr absl::Duration kChiefPatience = absl::Seconds(30);
+
+absl::StatusOr<std::string> ChiefAddress(const ClusterSpec& cluster) {
+  for (const char* job : {"chief", "master"}) {
+    if (TasksOf(cluster, job) > 0) return cluster.AddressOf(job, 0);
+  }
+  return cluster.AddressOf("worker", 0);
+}
+
+bool Answers(const std::string& address) {
+  GrpcChannel channel({.address = address}, nullptr);
+  ::grpc::health::v1::HealthCheckResponse response;
+  return channel
+      .CallMessage("/grpc.health.v1.Health/Check", {.deadline = MonotonicNow() + absl::Seconds(5)},
+                   ::grpc::health::v1::HealthCheckRequest(), &response)
+      .ok();
+}
+
+// While the chief trains; it may end and start again.
+absl::Status ServeUntilTrained(const Estimator& estimator, int64_t max_steps) {
+  const RunConfig& config = estimator.config();
+  ASSIGN_OR_RETURN(const std::string chief, ChiefAddress(config.task.cluster));
+  while (true) {
+    // A checkpoint may be deleted while it is read.
+    if (estimator.SavedStep().value_or(-1) >= max_steps) break;
+    absl::SleepFor(config.evaluator_poll);
+  }
+  const absl::Time deadline = MonotonicNow() + kChiefPatience;
+  while (MonotonicNow() < deadline && Answers(chief)) absl::SleepFor(config.evaluator_poll);
+  return absl::OkStatus();
 }
 
 absl::Status RunServer(const RunConfig& config) {
@@ -46,7 +84,13 @@ absl::Status TrainAndEvaluate(const Estimator& estimator, const TrainSpec& train
   }
   if (!config.start_server) return errors::InvalidArgument("A task of a cluster needs RunConfig::start_server");
   ASSIGN_OR_RETURN(const std::shared_ptr<void> server, config.start_server(config.task));
-  if (role == "ps") return RunServer(config);
+  TrainingMode mode = TrainingMode::kDrivenByChief;
+  if (role != "ps") {
+    ASSIGN_OR_RETURN(mode, TrainingModeOf(config));
+  }
+  const bool only_serves = role == "ps" || (mode == TrainingMode::kDrivenByChief && !config.task.IsChief());
+  if (only_serves && config.train_distribute) return ServeUntilTrained(estimator, train.options.max_steps);
+  if (only_serves) return RunServer(config);
   return estimator.Train(train.input, train.options).status();
 }
 

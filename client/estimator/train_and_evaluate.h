@@ -26,11 +26,13 @@ struct EvalSpec {
 
 // Runs this process's task, according to config().task (from TF_CONFIG, say):
 //   chief     serves, trains, and saves checkpoints; worker 0 if there is no chief
-//   worker    serves and trains
-//   ps        serves and holds variables, until the process is told to end
+//   worker    serves and trains; or, if the chief drives all replicas (RunConfig::train_distribute), serves until the
+//             last checkpoint is saved and the chief has ended
+//   ps        serves and holds variables: with a strategy as long as such a worker, otherwise until await_stop returns
 //   evaluator evaluates each checkpoint that it finds, until one has max_steps
 //   none      trains, and evaluates each checkpoint
-// Evaluations are written as TensorBoard events to "<model_dir>/eval", exports to "<model_dir>/export/<exporter>". A
+// The chief's summaries and the graph are TensorBoard events in log_dir (by default model_dir), evaluations in
+// "<log_dir>/eval"; exports go to "<model_dir>/export/<exporter>". A
 // restarted process continues with the cluster's state; lost parameters are restored from the newest checkpoint. Blocks
 // until the task is done.
 absl::Status TrainAndEvaluate(const Estimator& estimator, const TrainSpec& train, const EvalSpec& eval);

@@ -6,28 +6,6 @@
 namespace weir {
 namespace {
 
-// The replicas of one task.
-struct Pipeline {
-  std::string device;  // the task's CPU
-  int first = 0;       // index among all replicas in sync
-  int num_replicas = 0;
-};
-
-absl::StatusOr<std::vector<Pipeline>> PipelinesOf(const Strategy& strategy) {
-  std::vector<Pipeline> pipelines;
-  for (size_t i = 0; i < strategy.replica_devices().size(); ++i) {
-    ASSIGN_OR_RETURN(DeviceName device, DeviceName::Parse(strategy.replica_devices()[i]));
-    device.type = "CPU";
-    device.id = 0;
-    const std::string name = device.ToString();
-    if (pipelines.empty() || pipelines.back().device != name) {
-      pipelines.push_back({.device = name, .first = strategy.first_replica() + static_cast<int>(i)});
-    }
-    ++pipelines.back().num_replicas;
-  }
-  return pipelines;
-}
-
 // Rows for each of `count` replicas from `first` on, when `all` replicas share `rows`.
 std::vector<int64_t> Shares(int64_t rows, int all, int first, int count) {
   std::vector<int64_t> sizes;
@@ -88,22 +66,40 @@ void KeepOwnRows(const Scope& scope, const std::vector<int64_t>& of_pipelines, i
 
 }  // namespace
 
+absl::StatusOr<std::vector<InputPipeline>> InputPipelinesOf(const Strategy& strategy) {
+  std::vector<InputPipeline> pipelines;
+  for (size_t i = 0; i < strategy.replica_devices().size(); ++i) {
+    ASSIGN_OR_RETURN(DeviceName device, DeviceName::Parse(strategy.replica_devices()[i]));
+    device.type = "CPU";
+    device.id = 0;
+    const std::string name = device.ToString();
+    if (pipelines.empty() || pipelines.back().device != name) {
+      pipelines.push_back({.device = name, .first_replica = strategy.first_replica() + static_cast<int>(i)});
+    }
+    ++pipelines.back().num_replicas;
+  }
+  for (InputPipeline& pipeline : pipelines) {
+    // Every task has as many replicas as this one.
+    pipeline.context = {.num_input_pipelines = strategy.num_replicas() / pipeline.num_replicas,
+                        .input_pipeline_id = pipeline.first_replica / pipeline.num_replicas,
+                        .num_replicas_in_sync = strategy.num_replicas_in_sync()};
+  }
+  return pipelines;
+}
+
 DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunction& function,
                                      DistributeOptions options) {
   const Scope& scope = strategy.Scope();
-  const auto pipelines = PipelinesOf(strategy);
+  const auto pipelines = InputPipelinesOf(strategy);
   scope.UpdateStatus(pipelines.status());
   std::vector<OutputList> by_component;
   std::vector<Operation> initializers;
   const int replicas = strategy.num_replicas();
   for (size_t p = 0; scope.ok() && p < pipelines->size(); ++p) {
-    const Pipeline& pipeline = (*pipelines)[p];
-    // Every task has as many replicas as this one.
-    const int num_pipelines = replicas / pipeline.num_replicas, id = pipeline.first / pipeline.num_replicas;
+    const InputPipeline& pipeline = (*pipelines)[p];
+    const int num_pipelines = pipeline.context.num_input_pipelines, id = pipeline.context.input_pipeline_id;
     const Scope there = scope.WithDevice(pipeline.device).SubScope("input");
-    DatasetOutput dataset = function(there, {.num_input_pipelines = num_pipelines,
-                                             .input_pipeline_id = id,
-                                             .num_replicas_in_sync = strategy.num_replicas_in_sync()});
+    DatasetOutput dataset = function(there, pipeline.context);
     if (scope.ok()) scope.UpdateStatus(CheckDataset(strategy, dataset, options));
     if (!scope.ok()) break;
     if (options.global_batch_size > 0) {
@@ -113,7 +109,7 @@ DistributedDataset DistributeDataset(const Strategy& strategy, const DatasetFunc
             SumOf(Shares(options.global_batch_size, replicas, i * pipeline.num_replicas, pipeline.num_replicas)));
       }
       KeepOwnRows(there, of_pipelines, id,
-                  Shares(options.global_batch_size, replicas, pipeline.first, pipeline.num_replicas), &dataset);
+                  Shares(options.global_batch_size, replicas, pipeline.first_replica, pipeline.num_replicas), &dataset);
     }
     const Output iterator = ops::IteratorV2(there, /*shared_name=*/"", /*container=*/"", dataset.types, dataset.shapes);
     initializers.push_back(ops::MakeIterator(there, dataset.dataset, iterator));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "client/input_context.h"
@@ -18,6 +19,16 @@ struct DatasetOutput {
 };
 // Builds a pipeline's dataset with ops of `scope`, which is on the CPU of the pipeline's task.
 using DatasetFunction = std::function<DatasetOutput(const Scope& scope, const InputContext& input)>;
+
+// The input of one task: the replicas that it feeds.
+struct InputPipeline {
+  std::string device;  // the task's CPU
+  InputContext context;
+  int first_replica = 0;  // index among all replicas in sync
+  int num_replicas = 0;
+};
+// The pipelines of this graph's replicas, in their order.
+absl::StatusOr<std::vector<InputPipeline>> InputPipelinesOf(const Strategy& strategy);
 
 struct DistributeOptions {
   // The number of rows of a batch of the dataset, which all replicas share: each gets a part of each batch, with sizes

@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 SKIPPED = 77
-INSTALLED = "/usr/local/bin/weir"
+# Units with the program that each starts.
+UNITS = {"weir": "/usr/local/bin/weir", "weir-train": "/usr/local/bin/train"}
 # In tenths, as systemd-analyze counts: 0 is a unit that can do nothing. What is left is the network and its like.
 EXPOSURE = "20"
 
@@ -25,32 +26,37 @@ def analyze(*arguments):
     return said or f"exit status {done.returncode}" if done.returncode or said else None
 
 
-def verify(folder, text):
-    """What is wrong with that text as the unit of worker 0."""
-    unit = pathlib.Path(folder) / "weir@worker-0.service"
-    unit.write_text(text, encoding="utf-8")
-    return analyze("verify", "--man=no", str(unit))
+def verify(path, text):
+    """What is wrong with that text as this unit."""
+    path.write_text(text, encoding="utf-8")
+    return analyze("verify", "--man=no", str(path))
+
+
+def check(deploy, name, program):
+    """The unit as that of worker 0, with a program that exists."""
+    text = (pathlib.Path(deploy) / "systemd" / f"{name}@.service").read_text(encoding="utf-8")
+    assert UNITS[name] in text
+    text = text.replace(UNITS[name], program)
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / f"{name}@worker-0.service"
+        wrong = verify(unit, text)
+        assert wrong is None, wrong
+        done = subprocess.run(["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", str(unit)],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        # The tool does find what is wrong.
+        for right, mistaken in (("Restart=on-failure", "Restart=on-failrue"), ("ExecStart=", "ExecStrat="),
+                                (program, "/no/such/program")):
+            assert right in text
+            assert verify(unit, text.replace(right, mistaken)) is not None, mistaken
 
 
 def main(deploy, weir):
     if shutil.which("systemd-analyze") is None:
         print("skipped: there is no systemd-analyze (Debian's package systemd)")
         return SKIPPED
-    text = (pathlib.Path(deploy) / "systemd" / "weir@.service").read_text(encoding="utf-8")
-    assert INSTALLED in text
-    text = text.replace(INSTALLED, weir)
-    with tempfile.TemporaryDirectory() as folder:
-        wrong = verify(folder, text)
-        assert wrong is None, wrong
-        unit = str(pathlib.Path(folder) / "weir@worker-0.service")
-        done = subprocess.run(["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", unit],
-                              capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        # The tool does find what is wrong.
-        for right, mistaken in (("Restart=on-failure", "Restart=on-failrue"), ("ExecStart=", "ExecStrat="),
-                                (weir, "/no/such/weir")):
-            assert right in text
-            assert verify(folder, text.replace(right, mistaken)) is not None, mistaken
+    for name in UNITS:
+        check(deploy, name, weir)
     print("systemd-analyze finds nothing wrong")
     return 0
 

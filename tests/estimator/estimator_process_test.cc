@@ -1,4 +1,4 @@
-// A chief, two workers, two parameter servers and an evaluator, as processes of one program with real TF_CONFIGs.
+// Chief, workers, parameter servers and evaluator, as processes of one program with real TF_CONFIGs.
 
 #include <signal.h>
 
@@ -33,14 +33,16 @@ constexpr absl::Duration kPoll = absl::Milliseconds(20);
 
 class EstimatorProcessTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (const auto& [job, tasks] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"worker", 2}, {"ps", 2}}) {
+  // The cluster of the tasks that Start starts, and their flags.
+  void Configure(const std::vector<std::pair<std::string, int>>& jobs, std::vector<std::string> flags) {
+    for (const auto& [job, tasks] : jobs) {
       for (int i = 0; i < tasks; ++i) {
         ASSERT_OK_AND_ASSIGN(std::unique_ptr<ReservedPort> port, ReservedPort::Create());
         ASSERT_THAT(config_.cluster.AddTask(job, i, port->address()), IsOk());
         ports_.push_back(std::move(port));
       }
     }
+    flags_ = std::move(flags);
   }
   void TearDown() override {
     if (HasFailure()) {
@@ -56,8 +58,8 @@ class EstimatorProcessTest : public ::testing::Test {
     config.task_index = index;
     ServerProcess::Options options;
     options.name = name;
-    options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET,         "--model-dir", model_dir(),
-                         "--steps",      "2000",   "--checkpoint-steps", "50"};
+    options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET, "--model-dir", model_dir()};
+    options.arguments.insert(options.arguments.end(), flags_.begin(), flags_.end());
     options.environment = EnvironmentWith("TF_CONFIG", TfConfigJson(config));
     options.log_file = directory_.Path(absl::StrCat(name, ".log"));
     options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
@@ -65,10 +67,9 @@ class EstimatorProcessTest : public ::testing::Test {
     ASSERT_THAT(processes_[name]->Launch(), IsOk());
   }
   void StartAll() {
-    for (int i = 0; i < 2; ++i) Start("ps", i);
-    Start("chief", 0);
-    for (int i = 0; i < 2; ++i) Start("worker", i);
-    Start("evaluator", 0);
+    for (const auto& [job, tasks] : config_.cluster.jobs()) {
+      for (const auto& [index, address] : tasks) Start(job, index);
+    }
   }
   void KillAndStartAgain(const std::string& name) {
     ASSERT_GT(processes_[name]->Kill(), 0);
@@ -103,6 +104,7 @@ class EstimatorProcessTest : public ::testing::Test {
   const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
   const ScratchDirectory directory_;
   TfConfig config_;
+  std::vector<std::string> flags_;
   std::vector<std::unique_ptr<ReservedPort>> ports_;
   std::map<std::string, std::unique_ptr<ServerProcess>> processes_;
 };
@@ -151,7 +153,10 @@ TEST_F(EstimatorProcessTest, AStoppedTrainerThatContinuesLeavesItsSuccessorsChec
 }
 
 TEST_F(EstimatorProcessTest, ReachesItsAccuracyThoughAChiefAWorkerAndAParameterServerAreKilled) {
+  Configure({{"chief", 1}, {"worker", 2}, {"ps", 2}},
+            {"--strategy", "none", "--steps", "2000", "--checkpoint-steps", "50"});
   StartAll();
+  Start("evaluator", 0);
   ASSERT_TRUE(AwaitCheckpoint(100));
   KillAndStartAgain("worker-1");
   ASSERT_TRUE(AwaitCheckpoint(400));
@@ -173,6 +178,51 @@ TEST_F(EstimatorProcessTest, ReachesItsAccuracyThoughAChiefAWorkerAndAParameterS
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> events,
                        files_->Glob(model_dir() + "/eval/events.out.tfevents.*"));
   EXPECT_EQ(events.size(), 1);
+}
+
+// With SIGKILL, as a supervisor would find it: the same command and TF_CONFIG start again.
+TEST_F(EstimatorProcessTest, WorkersThatStepTogetherGoOnThoughEachOfThemIsKilled) {
+  Configure({{"worker", 2}}, {"--steps", "1500", "--checkpoint-steps", "50", "--replicas", "2"});
+  StartAll();
+  ASSERT_TRUE(AwaitCheckpoint(100));
+  KillAndStartAgain("worker-1");
+  ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100));
+  KillAndStartAgain("worker-0");
+  for (const char* name : {"worker-0", "worker-1"}) {
+    EXPECT_TRUE(AwaitEnd(name)) << name;
+    EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
+  }
+  EXPECT_EQ(SavedStep(), 1500);
+  EXPECT_THAT(processes_["worker-0"]->Log(), HasSubstr("expected accuracy reached"));
+  // Started again after the end, a task has nothing left to do.
+  ASSERT_THAT(processes_["worker-1"]->Launch(), IsOk());
+  EXPECT_TRUE(AwaitEnd("worker-1"));
+}
+
+TEST_F(EstimatorProcessTest, AChiefThatDrivesItsWorkersGoesOnThoughATaskOfEachJobIsKilled) {
+  Configure({{"chief", 1}, {"worker", 2}, {"ps", 1}}, {"--steps", "1500", "--checkpoint-steps", "50"});
+  StartAll();
+  Start("evaluator", 0);
+  for (const char* name : {"worker-1", "ps-0", "chief-0"}) {
+    ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100)) << name;
+    KillAndStartAgain(name);
+  }
+  // Workers and parameter servers end by themselves when the training has ended.
+  for (const char* name : {"chief-0", "worker-0", "worker-1", "ps-0", "evaluator-0"}) {
+    EXPECT_TRUE(AwaitEnd(name)) << name;
+    EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
+  }
+  EXPECT_EQ(SavedStep(), 1500);
+  for (const char* name : {"chief-0", "evaluator-0"}) {
+    EXPECT_THAT(processes_[name]->Log(), HasSubstr("expected accuracy reached")) << name;
+  }
+}
+
+TEST_F(EstimatorProcessTest, AStrategyThatDoesNotSuitTheClusterIsNamed) {
+  Configure({{"worker", 2}}, {"--strategy", "mirrored"});
+  Start("worker", 0);
+  EXPECT_TRUE(AwaitEnd("worker-0"));
+  EXPECT_THAT(processes_["worker-0"]->Log(), HasSubstr("is for a single process"));
 }
 
 }  // namespace
