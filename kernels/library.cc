@@ -27,6 +27,7 @@
 #include "kernels/parsing/family.h"
 #include "kernels/plugin.h"
 #include "kernels/pooling/family.h"
+#include "kernels/python/family.h"
 #include "kernels/quantized/family.h"
 #include "kernels/ragged/family.h"
 #include "kernels/random/family.h"
@@ -73,6 +74,7 @@ std::vector<OpFamily> AllFamilies() {
       NormalizationFamily(),
       ParsingFamily(),
       PoolingFamily(),
+      PythonFamily(),
       QuantizedFamily(),
       RaggedFamily(),
       RandomFamily(),

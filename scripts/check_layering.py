@@ -53,7 +53,7 @@ SUBFOLDERS = [
     ("distribute/transport/liveness",),
     ("distribute/transport/clients",),
     ("distribute/transport",),
-    ("distribute/transport/frames",),
+    ("distribute/transport/frames", "distribute/transport/python"),
     ("distribute/transport/shared_memory", "distribute/transport/stream"),
     ("distribute/transport/workers",),
     ("distribute/collective",),

@@ -14,6 +14,7 @@
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
+#include "distribute/transport/python/python_service.h"
 #include "distribute/transport/request_log.h"
 #include "distribute/transport/shared_memory/link_poller.h"
 #include "distribute/transport/shared_memory/sending_arena.h"
@@ -155,6 +156,10 @@ absl::Status ServedTask::MakeRuntime() {
   runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
     return workers->ForCluster(cluster, task);
   };
+  python_service_ = std::make_unique<PythonService>(task_, options_.cluster);
+  runtime.python = [service = python_service_.get()](const tensorflow::GraphOptions& options) {
+    return service->FunctionsOf(options);
+  };
   runtime.poller = poller_.get();
   runtime.journal = journal_.get();
   runtime.ops = options_.ops;
@@ -224,6 +229,8 @@ absl::Status ServedTask::Serve(const std::string& address) {
     for (ServerMethod& method : transport_service_->Methods()) server.methods.push_back(std::move(method));
   }
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
+  for (ServerMethod& method : python_service_->Methods()) server.methods.push_back(std::move(method));
+  for (ServerStreamMethod& stream : python_service_->Streams()) server.streams.push_back(std::move(stream));
   trace_service_ = std::make_unique<TraceService>(task_, options_.cluster, runtime_->master()->tracer());
   for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));

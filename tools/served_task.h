@@ -17,6 +17,7 @@ class GrpcMasterService;
 class GrpcServer;
 class GrpcWorkerService;
 class LinkPoller;
+class PythonService;
 class RequestLog;
 class SessionJournal;
 class SharedMemorySender;
@@ -72,6 +73,7 @@ class ServedTask {
   std::unique_ptr<LinkPoller> links_;
   std::unique_ptr<StreamLinks> streams_;
   std::unique_ptr<TaskBusyPoller> poller_;
+  std::unique_ptr<PythonService> python_service_;
   std::unique_ptr<TaskRuntime> runtime_;
   std::unique_ptr<SharedMemorySender> shared_memory_;
   std::unique_ptr<GrpcWorkerService> worker_service_;

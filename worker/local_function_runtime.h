@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/kernel/function_runtime.h"
+#include "core/kernel/python_functions.h"
 #include "core/mutex.h"
 #include "core/op/op_registry.h"
 #include "graph/function_library.h"
@@ -27,6 +28,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
     KernelSource kernels;
     // Prepares a function body for the device; may be null.
     std::function<absl::Status(Graph*, Plan::Options*)> prepare;
+    std::shared_ptr<PythonFunctions> python;  // may be null
   };
   static constexpr int kMaxDepth = 1000;
   // A recursion with different attributes each time has unlimited instances.
@@ -44,6 +46,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
   const tensorflow::OpDef* FindOp(absl::string_view name) const override;
   absl::StatusOr<std::shared_ptr<FunctionRuntime>> Clone(
       const tensorflow::FunctionDefLibrary* more = nullptr) const override;
+  std::shared_ptr<PythonFunctions> python() const override { return options_.python; }
 
  private:
   // Calls nest on one thread's stack up to this depth.

@@ -217,6 +217,9 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(const CallOptions& call, 
   ASSIGN_OR_RETURN(const bool deterministic, IsDeterministic());
   if (deterministic) RETURN_IF_ERROR(CheckDeterministic(unit.gpu));
   LocalFunctionRuntime::Options functions;
+  if (session_->options().python) {
+    ASSIGN_OR_RETURN(functions.python, session_->options().python(args_->request.graph_options()));
+  }
   functions.device = device;
   functions.ops = &ops_;
   functions.library = graph->functions();

@@ -52,6 +52,7 @@ class Worker : public WorkerInterface {
     TimerQueue* timers = nullptr;                              // for deadlines; may be null
     TaskCollectives* collectives = nullptr;                    // null: collectives are UNIMPLEMENTED
     BusyPoller* poller = nullptr;  // polled by threads that wait for other tasks; may be null
+    PythonFunctionsOf python;      // empty: clients' Python functions are UNIMPLEMENTED
     bool deterministic = false;    // all graphs (graph/passes/determinism.h), whatever their sessions' options say
     // Cancels the steps of other tasks' masters when the process was suspended (core/threads/suspension_watch.h).
     bool fences_suspensions = false;

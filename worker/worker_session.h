@@ -14,16 +14,25 @@
 #include "core/device/device.h"
 #include "core/device/device_name.h"
 #include "core/kernel/kernel_registry.h"
+#include "core/kernel/python_functions.h"
 #include "core/mutex.h"
 #include "core/op/op_registry.h"
 #include "core/status.h"
 #include "weir/peer.pb.h"
 #include "worker/step_table.h"
 
+namespace tensorflow {
+class GraphOptions;
+}
+
 namespace weir {
 
 class Node;
 class RegisteredGraph;
+
+// The functions in the client's Python that a session's options name; null: none.
+using PythonFunctionsOf =
+    std::function<absl::StatusOr<std::shared_ptr<PythonFunctions>>(const tensorflow::GraphOptions&)>;
 
 // Graphs by handle, stateful kernels and, if the session is isolated, devices with their own resources. Thread-safe.
 class WorkerSession {
@@ -39,6 +48,7 @@ class WorkerSession {
     // Receives from the session's other tasks; empty: there are none.
     StepTable::RemoteFactory remote_rendezvous;
     const KernelRegistry* kernels = nullptr;
+    PythonFunctionsOf python;  // empty: there are none
   };
   explicit WorkerSession(Options options);
   ~WorkerSession();

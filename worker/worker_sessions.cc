@@ -67,7 +67,8 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::NewSession(
                                  .task = task_,
                                  .devices = options_.devices,
                                  .remote_rendezvous = options_.remote_rendezvous,
-                                 .kernels = options_.kernels};
+                                 .kernels = options_.kernels,
+                                 .python = options_.python};
   const tensorflow::ServerDef& server = request.server_def();
   if (server.cluster().job().empty()) return std::make_shared<WorkerSession>(std::move(session));
   if (!options_.cluster_rendezvous) {

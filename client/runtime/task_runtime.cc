@@ -102,6 +102,7 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
                          .timers = &timers_,
                          .collectives = collectives_.get(),
                          .poller = options.poller,
+                         .python = options.python,
                          .deterministic = options.deterministic,
                          .fences_suspensions = options.has_peers};
   if (options.has_peers) {

@@ -45,6 +45,7 @@ class TaskRuntime {
     bool has_peers = false;                                    // tensors may come from other tasks of `workers`
     absl::Duration master_lease = MasterWatch::kDefaultLease;  // Worker::Options
     ClusterWorkers cluster_workers;     // for sessions with clusters of their own; empty: there are none
+    PythonFunctionsOf python;           // Worker::Options
     BusyPoller* poller = nullptr;       // of the links to other tasks; outlives the runtime; may be null
     SessionJournal* journal = nullptr;  // of the master's sessions; outlives the runtime; may be null
     // Outlive the runtime; null: it makes its own, with every op and kernel of this build.

@@ -21,6 +21,8 @@ class OpDef;
 
 namespace WEIR_API weir {
 
+class PythonFunctions;  // core/kernel/python_functions.h
+
 // Thread-safe. One per registered graph and device.
 class FunctionRuntime {
  public:
@@ -45,6 +47,8 @@ class FunctionRuntime {
   // its graph, but not the device. InvalidArgument if `more` redefines a function differently.
   virtual absl::StatusOr<std::shared_ptr<FunctionRuntime>> Clone(
       const tensorflow::FunctionDefLibrary* more = nullptr) const = 0;
+  // The functions of the client's Python; null: the session has none.
+  virtual std::shared_ptr<PythonFunctions> python() const { return nullptr; }
 };
 
 }  // namespace weir

@@ -75,7 +75,6 @@ program("DevicePlacementOp", 0, lambda t: [test_ops.device_placement_op()], [Non
 elsewhere("GetDeadline DevicePlacementOp KernelLabelRequired", "no result that is the same in both")
 program("ConstructionFails", 0, lambda t: [op_def_library.apply_op("ConstructionFails")], [None])
 elsewhere("Abort ConstructionFails", "they have no result")
-elsewhere("PyFunc PyFuncStateless EagerPyFunc", "they run in the client's process: TensorFlow refuses them over grpc")
 row("CheckNumericsV2", 0, unary(arg="tensor", message="m"), special(arg="tensor", message="m"))
 row("Copy CopyHost", 0, unary(arg="input", types=[F32, I32, STRING]))
 

@@ -4,7 +4,7 @@
 namespace weir {
 
 absl::Status RegisterDebugNotDifferentiable(OpRegistry& ops) {
-  for (const char* op : {"Assert", "PyFunc", "PyFuncStateless", "Timestamp"}) {
+  for (const char* op : {"Assert", "Timestamp"}) {
     RETURN_IF_ERROR(ops.RegisterNotDifferentiable(op));
   }
   return absl::OkStatus();

@@ -75,34 +75,6 @@ absl::Status RegisterProbeOps(OpRegistry& ops) {
                                    .Attr("shape: shape")
                                    .Attr("memory_region_name: string")
                                    .Shape(shapes::FromShapeAttr)));
-  // Python functions cannot be called: these ops have no kernel.
-  RETURN_IF_ERROR(ops.Register(Op("PyFunc")
-                                   .MayBlock()
-                                   .Input("input: Tin")
-                                   .Output("output: Tout")
-                                   .Attr("token: string")
-                                   .Attr("Tin: list(type) >= 0")
-                                   .Attr("Tout: list(type) >= 0")
-                                   .Stateful()
-                                   .Shape(shapes::Unknown)));
-  RETURN_IF_ERROR(ops.Register(Op("PyFuncStateless")
-                                   .MayBlock()
-                                   .Input("input: Tin")
-                                   .Output("output: Tout")
-                                   .Attr("token: string")
-                                   .Attr("Tin: list(type) >= 0")
-                                   .Attr("Tout: list(type) >= 0")
-                                   .Shape(shapes::Unknown)));
-  RETURN_IF_ERROR(ops.Register(Op("EagerPyFunc")
-                                   .MayBlock()
-                                   .Input("input: Tin")
-                                   .Output("output: Tout")
-                                   .Attr("token: string")
-                                   .Attr("is_async: bool = false")
-                                   .Attr("Tin: list(type) >= 0")
-                                   .Attr("Tout: list(type) >= 0")
-                                   .Stateful()
-                                   .Shape(shapes::Unknown)));
   return absl::OkStatus();
 }
 

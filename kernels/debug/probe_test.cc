@@ -17,9 +17,6 @@ TEST_F(ProbeTest, StubsAndLabels) {
   ASSERT_OK_AND_ASSIGN(Tensor after, RunOp1("ResourceInitializedOp", {handle}));
   ExpectTensorEqual(after, AsScalar<bool>(true));
   EXPECT_THAT(RunOp("ConstructionFails", {}), StatusIs(kInvalid, HasSubstr("Failure during construction")));
-  EXPECT_THAT(RunOp("PyFunc", {},
-                    Attrs().Set("token", std::string("f")).Set("Tin", DataTypeVector()).Set("Tout", DataTypeVector())),
-              StatusIs(absl::StatusCode::kUnimplemented));
 }
 
 }  // namespace

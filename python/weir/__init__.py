@@ -1,7 +1,7 @@
-"""Starts clusters of Weir servers on this machine, for TensorFlow's graph sessions.
+"""Starts clusters of Weir servers on this machine, for TensorFlow's graph sessions, and serves a client's Python functions.
 
     with weir.launch(workers=2, ps=1) as cluster:
-        session = tf.compat.v1.Session(cluster.target)
+        session = tf.compat.v1.Session(cluster.target, config=weir.enable_py_func(cluster.target))
 """
 
 import contextlib
@@ -22,7 +22,9 @@ import weakref
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
-__all__ = ["Cluster", "LaunchError", "launch", "program"]
+from .py_func import enable_py_func
+
+__all__ = ["Cluster", "LaunchError", "enable_py_func", "launch", "program"]
 
 _PR_SET_PDEATHSIG = 1
 _QUOTED_LOG_LINES = 20

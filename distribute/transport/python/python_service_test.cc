@@ -1,0 +1,219 @@
+// Clients of a PythonService over gRPC, and calls of the same and of another task.
+#include "distribute/transport/python/python_service.h"
+
+#include <future>
+#include <thread>
+
+#include "core/testing.h"
+#include "distribute/transport/python/python_codec.h"
+#include "distribute/transport/wire_format.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSecret[] = "0123456789abcdef";
+
+// A client that greets the task and hands its calls to the test.
+class Client : public MessageStream::Listener {
+ public:
+  Client(GrpcChannel* channel, const std::string& service)
+      : stream_(channel->OpenStream("/weir.PythonService/Serve")), service_(service) {}
+
+  void OnReady() override {
+    ServePythonRequest request;
+    request.set_service(service_);
+    stream_->Write(MessageToBuffer(request).value());
+    stream_->Read();
+  }
+  void OnMessage(const grpc::ByteBuffer& message) override {
+    if (!std::exchange(is_greeted_, true)) {
+      ServePythonResponse response;
+      task_.set_value(MessageFromBuffer(message, &response).ok() ? response.task() : "malformed");
+    } else {
+      call_.set_value(DecodePythonCall(message, CpuAllocator()).value());
+    }
+    stream_->Read();
+  }
+  void OnWritten() override {}
+  void OnEnd(const absl::Status& status) override { end_.set_value(status); }
+
+  MessageStream& stream() { return *stream_; }
+  std::future<std::string> Task() { return task_.get_future(); }
+  // The next call; before it is made.
+  std::future<WirePythonCall> NextCall() {
+    call_ = {};
+    return call_.get_future();
+  }
+  std::future<absl::Status> End() { return end_.get_future(); }
+  void Answer(const WirePythonResult& result) { stream_->Write(EncodePythonResult(result).value()); }
+
+ private:
+  const std::shared_ptr<MessageStream> stream_;
+  const std::string service_;
+  bool is_greeted_ = false;
+  std::promise<std::string> task_;
+  std::promise<WirePythonCall> call_;
+  std::promise<absl::Status> end_;
+};
+
+tensorflow::GraphOptions SessionOptions(const std::string& service, const std::string& task, int64_t timeout_in_ms) {
+  tensorflow::GraphOptions options;
+  auto* const optimizer = options.mutable_rewrite_options()->add_custom_optimizers();
+  optimizer->set_name(PythonService::kOptimizer);
+  auto& parameters = *optimizer->mutable_parameter_map();
+  parameters["service"].set_s(service);
+  parameters["task"].set_s(task);
+  parameters["timeout_in_ms"].set_i(timeout_in_ms);
+  return options;
+}
+
+ClusterSpec Cluster(const std::string& address) {
+  return ClusterSpec::FromJson(absl::StrCat(R"({"w": [")", address, R"(", "127.0.0.1:1"]})")).value();
+}
+
+class PythonServiceTest : public ::testing::Test {
+ protected:
+  static constexpr char kTask[] = "/job:w/replica:0/task:0";
+
+  PythonServiceTest() {
+    server_ = GrpcServer::Start({.methods = service_.Methods(), .streams = service_.Streams()}).value();
+    channel_ = std::make_unique<GrpcChannel>(GrpcChannelOptions{.address = server_->address()}, &queue_);
+  }
+  ~PythonServiceTest() override {
+    server_->Shutdown(absl::ZeroDuration());
+    queue_.Shutdown();
+    threads_.reset();
+  }
+
+  std::shared_ptr<Client> Connect(const std::string& service = kSecret) {
+    auto client = std::make_shared<Client>(channel_.get(), service);
+    client->stream().Start(client);
+    return client;
+  }
+  std::shared_ptr<Client> Connected() {
+    auto client = Connect();
+    EXPECT_EQ(client->Task().get(), kTask);
+    return client;
+  }
+  static std::shared_ptr<PythonFunctions> Functions(PythonService& service, int64_t timeout_in_ms = 60'000) {
+    return service.FunctionsOf(SessionOptions(kSecret, kTask, timeout_in_ms)).value();
+  }
+  using Result = absl::StatusOr<std::vector<Tensor>>;
+  static std::future<Result> Call(PythonFunctions& functions, CancellationManager* cancellation = nullptr) {
+    auto result = std::make_shared<std::promise<Result>>();
+    functions.CallAsync({.token = "pyfunc_1", .eager = true, .inputs = {AsTensor<float>({1, 2})}}, cancellation,
+                        [result](Result outputs) { result->set_value(std::move(outputs)); });
+    return result->get_future();
+  }
+
+  PythonService service_{kTask, Cluster("127.0.0.1:2")};
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<PollingThreads> threads_ = std::make_unique<PollingThreads>(&queue_, PollingThreads::Options());
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<GrpcChannel> channel_;
+};
+
+TEST_F(PythonServiceTest, CallsGoToTheClient) {
+  const auto client = Connected();
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(service_));
+  const WirePythonCall call = taken.get();
+  EXPECT_EQ(call.call.token, "pyfunc_1");
+  EXPECT_TRUE(call.call.eager);
+  ExpectTensorEqual(call.call.inputs.at(0), AsTensor<float>({1, 2}));
+  EXPECT_EQ(call.service, "");
+  client->Answer({.id = call.id, .outputs = {AsScalar<tstring>("a"), AsScalar<int32_t>(3)}});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, result.get());
+  ExpectTensorEqual(outputs.at(0), AsScalar<tstring>("a"));
+  ExpectTensorEqual(outputs.at(1), AsScalar<int32_t>(3));
+}
+
+TEST_F(PythonServiceTest, ErrorsArePassedOn) {
+  const auto client = Connected();
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(service_));
+  client->Answer({.id = taken.get().id, .status = errors::OutOfRange("StopIteration")});
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kOutOfRange, "StopIteration"));
+}
+
+TEST_F(PythonServiceTest, AnotherTaskPassesItsCallsOn) {
+  const auto client = Connected();
+  PythonService other("/job:w/replica:0/task:1", Cluster(server_->address()));
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(other));
+  client->Answer({.id = taken.get().id, .outputs = {AsScalar<int32_t>(4)}});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, result.get());
+  ExpectTensorEqual(outputs.at(0), AsScalar<int32_t>(4));
+
+  taken = client->NextCall();
+  result = Call(*Functions(other));
+  client->Answer({.id = taken.get().id, .status = errors::InvalidArgument("ValueError: no")});
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ValueError: no")));
+}
+
+TEST_F(PythonServiceTest, WithoutItsClientACallFails) {
+  EXPECT_THAT(Call(*Functions(service_)).get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not connected")));
+  const auto client = Connected();
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(service_));
+  taken.get();
+  client->stream().Cancel();
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("its process ended")));
+}
+
+TEST_F(PythonServiceTest, AnotherClientOfTheServiceReplacesIt) {
+  const auto first = Connected();
+  auto taken = first->NextCall();
+  auto result = Call(*Functions(service_));
+  taken.get();
+  const auto second = Connected();
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("connected anew")));
+  taken = second->NextCall();
+  result = Call(*Functions(service_));
+  second->Answer({.id = taken.get().id});
+  EXPECT_THAT(result.get(), IsOk());
+}
+
+TEST_F(PythonServiceTest, CancellationAndTimeEndACall) {
+  const auto client = Connected();
+  CancellationManager cancellation;
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(service_), &cancellation);
+  const uint64_t id = taken.get().id;
+  cancellation.StartCancel(errors::Cancelled("the step is over"));
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kCancelled, "the step is over"));
+  client->Answer({.id = id});  // too late: has no effect
+  EXPECT_THAT(Call(*Functions(service_), &cancellation).get(), StatusIs(absl::StatusCode::kCancelled));
+  taken = client->NextCall();
+  EXPECT_THAT(Call(*Functions(service_, 1)).get(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1ms")));
+}
+
+TEST_F(PythonServiceTest, MalformedMessagesEndTheStream) {
+  const auto short_secret = Connect("short");
+  EXPECT_THAT(short_secret->End().get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to 128")));
+  const auto client = Connected();
+  auto taken = client->NextCall();
+  auto result = Call(*Functions(service_));
+  taken.get();
+  const grpc::Slice bytes("\x22\xff\xff");
+  client->stream().Write(grpc::ByteBuffer(&bytes, 1));
+  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PythonResult")));
+  EXPECT_FALSE(client->End().get().ok());
+}
+
+TEST_F(PythonServiceTest, OptionsAreChecked) {
+  ASSERT_OK_AND_ASSIGN(const auto none, service_.FunctionsOf({}));
+  EXPECT_EQ(none, nullptr);
+  EXPECT_THAT(service_.FunctionsOf(SessionOptions("", kTask, 1)), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(service_.FunctionsOf(SessionOptions(kSecret, "", 1)), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(service_.FunctionsOf(SessionOptions(kSecret, kTask, 0)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("timeout_in_ms")));
+  ASSERT_OK_AND_ASSIGN(const auto stranger,
+                       service_.FunctionsOf(SessionOptions(kSecret, "/job:x/replica:0/task:0", 1)));
+  EXPECT_THAT(Call(*stranger).get(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/job:x")));
+}
+
+}  // namespace
+}  // namespace weir
