@@ -1,0 +1,49 @@
+"""Runs the Python blocks of documents, each as a program of its own: it must end well, and print what the block of text behind
+it says.
+
+  from_tensorflow_test.py WEIR DOCUMENT...
+"""
+import weir_cluster
+
+weir_cluster.run_with_tensorflow()
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.M | re.S)
+LIMIT = 120
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(text):
+    environment = {**os.environ, "WEIR_PROGRAM": sys.argv[1], "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+
+
+def main():
+    failed = False
+    for document in sys.argv[2:]:
+        text = Path(document).read_text(encoding="utf-8")
+        blocks = list(BLOCK.finditer(text))
+        if not blocks:
+            sys.exit("%s has no block of Python" % document)
+        for block in blocks:
+            program, expected = block.groups()
+            place = "%s:%d" % (document, text.count("\n", 0, block.start()) + 1)
+            done = run(program)
+            if done.returncode != 0:
+                print("%s: ended with %d\n%s" % (place, done.returncode, done.stderr[-4000:]))
+            elif expected is not None and done.stdout != expected:
+                print("%s: printed\n%s\nnot\n%s" % (place, done.stdout, expected))
+            else:
+                print("%s: passed" % place)
+                continue
+            failed = True
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
