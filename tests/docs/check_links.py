@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-SKIPPED = {"build", "node_modules", "__pycache__"}
+SKIPPED = {".venv", "build", "node_modules", "__pycache__"}
 GENERATED = {"client/ops.h", "docs/measured/"}
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -28,17 +28,17 @@ class Program:
 
 
 def keras(name, **more):
-    return Program(name=f"Keras, {name}", source=f"`examples/{name}.py`", package="Keras==2.3.1", path="nothing",
+    return Program(name=f"Keras, {name}", source=f"examples/{name}.py", package="Keras==2.3.1", path="nothing",
                    command=[f"@examples/{name}.py"], **more)
 
 
 def tensorflow(name, *arguments, **more):
-    return Program(name=f"TensorFlow, {name}", source=f"`python/debug/examples/{name}.py`", package="tensorflow==1.15.5",
+    return Program(name=f"TensorFlow, {name}", source=f"python/debug/examples/{name}.py", package="tensorflow==1.15.5",
                    command=[f"@tensorflow_core/python/debug/examples/{name}.py", *arguments], path="nothing", **more)
 
 
 def suite(name, package, *files, version_1=True, **more):
-    return Program(name=name, source="its tests: " + ", ".join(f"`{file}`" for file in files), package=package, version_1=version_1,
+    return Program(name=name, source="its tests: " + ", ".join(files), package=package, version_1=version_1,
                    command=["-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"@{file}" for file in files)], measure="",
                    is_test_suite=True, **{"seconds": 180, **more})
 
