@@ -23,6 +23,7 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(Snappy REQUIRED CONFIG)
 find_package(CURL 7.85 REQUIRED)
+find_package(EXPAT REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 # Debian's LZ4 has no CMake package file. Prefers the static library, so that programs run on machines without LZ4.
 find_library(WEIR_LZ4_LIBRARY NAMES liblz4.a lz4 REQUIRED)

@@ -35,9 +35,9 @@ target_compile_features(weir_shared INTERFACE cxx_std_20)
 target_include_directories(weir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # What a program needs besides libweir.a.
-set(WEIR_STATIC_PACKAGES gRPC dnnl ZLIB PNG JPEG Snappy CURL OpenSSL OpenMP Threads)
+set(WEIR_STATIC_PACKAGES gRPC dnnl ZLIB PNG JPEG Snappy CURL EXPAT OpenSSL OpenMP Threads)
 set(WEIR_STATIC_LINKS gRPC::grpc++ protobuf::libprotobuf DNNL::dnnl ZLIB::ZLIB PNG::PNG JPEG::JPEG Snappy::snappy
-    CURL::libcurl OpenSSL::Crypto OpenMP::OpenMP_CXX Threads::Threads ${WEIR_ABSL} re2 icuuc ${WEIR_LZ4_LIBRARY} ${WEIR_HTTPLIB_LIBRARY}
+    CURL::libcurl EXPAT::EXPAT OpenSSL::Crypto OpenMP::OpenMP_CXX Threads::Threads ${WEIR_ABSL} re2 icuuc ${WEIR_LZ4_LIBRARY} ${WEIR_HTTPLIB_LIBRARY}
     ${WEIR_PROMETHEUS_LIBRARY} ${WEIR_WEBP_DEMUX_LIBRARY}
     ${WEIR_WEBP_LIBRARY} ${WEIR_LAPACK_LIBRARY} ${WEIR_BLIS_LIBRARY} ${WEIR_GFORTRAN_LIBRARY} ${CMAKE_DL_LIBS})
 find_package(SQLite3 QUIET)

@@ -21,7 +21,7 @@ struct XmlElement {
   std::string Text(absl::string_view child) const;
 };
 
-// DataLoss for what is no such document: with a DOCTYPE, unknown entities, more than 32 levels, or unclosed elements.
+// DataLoss for what is no such document, for one with a DOCTYPE, and for more than 32 levels.
 absl::StatusOr<XmlElement> ParseXml(absl::string_view text);
 // '&', '<', '>' and quotes as entities.
 std::string XmlEscaped(absl::string_view text);
