@@ -1,5 +1,5 @@
-"""Runs the Python blocks of documents, each as a program of its own: it must end well, and print what the block of text behind
-it says.
+"""Runs the Python blocks of docs/from_tensorflow.md and python/README.md, each as a program of its own: it
+must end well, and print what the block of text behind it says.
 
   from_tensorflow_test.py WEIR DOCUMENT...
 """
