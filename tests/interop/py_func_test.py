@@ -281,8 +281,8 @@ class Restart(PyFuncTest):
     def test_functions_are_served_again_after_the_task_restarts(self):
         number = tf1.py_func(lambda: np.int64(3), [], tf.int64)
         self.assertEqual(self.run_(number), 3)
-        session_case.cluster.restart(0)
         self.session.close()
+        session_case.cluster.restart(0)
         self.session = enabled_session(operation_timeout_in_ms=session_case.STEP_MS)
         deadline = time.monotonic() + WAIT
         while True:
