@@ -7,9 +7,11 @@ WEIR_TENSORBOARD_PYTHON names an interpreter with TensorBoard and its profile pl
 """
 
 import glob
+import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,9 +46,12 @@ class TensorBoard:
             return log.read()
 
     def get(self, route, **arguments):
-        query = urllib.parse.urlencode(arguments)
-        with urllib.request.urlopen(f"{self.address}/data/{route}?{query}", timeout=PATIENCE) as reply:
-            return reply.read()
+        url = f"{self.address}/data/{route}"
+        if arguments:
+            url += "?" + urllib.parse.urlencode(arguments)
+        with urllib.request.urlopen(url, timeout=PATIENCE) as reply:
+            content = reply.read()
+            return gzip.decompress(content) if reply.headers["Content-Encoding"] == "gzip" else content
 
     def json(self, route, **arguments):
         return json.loads(self.get(route, **arguments))
@@ -105,9 +110,9 @@ def check_line(board, run):
     tag = next(tag for tag in board.json("plugin/images/tags")[run] if tag.startswith("inputs"))
     images = board.json("plugin/images/images", run=run, tag=tag, sample=0)
     assert [image["step"] for image in images] == steps, images
-    assert (images[0]["width"], images[0]["height"]) == (1, 2), images
-    picture = urllib.request.urlopen(f"{board.address}/data/plugin/images/individualImage?{images[0]['query']}").read()
+    picture = board.get(f"plugin/images/individualImage?{images[0]['query']}")
     assert picture.startswith(b"\x89PNG"), picture
+    assert struct.unpack(">II", picture[16:24]) == (1, 2), picture  # width and height
 
     graph = board.get("plugin/graphs/graph", run=run).decode()
     assert 'name: "line/MatMul"' in graph or 'op: "MatMul"' in graph, graph[:2000]
