@@ -23,12 +23,12 @@ A mark is a comment on the line before the block:
 
 The line `<!-- commands run by PATH -->` anywhere marks all shell blocks of a document that have no other mark.
 
-BIN holds the programs that were built, weir among them; without it their flags are not checked. PROTOC is protobuf's
+BIN holds the programs that were built, weir among them: in a command they may stand without their folder. Without BIN
+their flags are not checked. PROTOC is protobuf's
 compiler; without it textprotos are not parsed.
 """
 
 import argparse
-import functools
 import json
 import re
 import shlex
@@ -181,6 +181,8 @@ def command_problems(words, tools):
         return list(weir_problems(words, tools))
     if name.startswith(PROGRAMS):
         return list(program_problems([name, *words[1:]], tools))
+    if re.fullmatch(r"\w+", name) and tools.programs is not None and (tools.programs / name).is_file():
+        return list(program_problems([PROGRAMS + name, *words[1:]], tools))
     if name.startswith(EXECUTABLES):
         path = tools.root / name
         if not path.is_file():

@@ -25,7 +25,8 @@ class CheckBlocksTest(unittest.TestCase):
             for name, text in {"docs/page.md": page, "bin/weir": HELP, **(files or {})}.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text, encoding="utf-8")
-            (root / "bin/weir").chmod((root / "bin/weir").stat().st_mode | stat.S_IXUSR)
+            for program in (root / "bin").iterdir():
+                program.chmod(program.stat().st_mode | stat.S_IXUSR)
             return [problem.partition(": ")[2] for problem in check_blocks.problems(check_blocks.Tools(root, root / "bin"))]
 
     def block(self, language, text, mark=""):
@@ -60,6 +61,11 @@ class CheckBlocksTest(unittest.TestCase):
         self.assertEqual(self.problems(self.block("sh", "scripts/run")), ["there is no scripts/run"])
         found = self.problems(self.block("sh", "scripts/run --fast --slow"), {"scripts/run": "# --fast"})
         self.assertEqual(found, ["scripts/run has no flag --slow"])
+
+    def test_programs_of_the_build_may_stand_without_their_folder(self):
+        files = {"bin/program": "#!/bin/sh\necho --data FILE\n"}
+        found = self.problems(self.block("sh", "A=1 program --data x --more"), files)
+        self.assertEqual(found, ["program has no flag --more"])
 
     def test_other_commands_need_a_mark(self):
         self.assertIn("nothing checks `kubectl`", self.problems(self.block("sh", "cd x && kubectl apply"))[0])
