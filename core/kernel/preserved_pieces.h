@@ -14,7 +14,7 @@ namespace weir {
 class PreservedPieces {
  public:
   static constexpr int64_t kPiece = 1024;
-  static constexpr int64_t kSlab = 2 << 20;  // a huge page
+  static constexpr int64_t kMaxSlab = 2 << 20;  // a huge page
 
   // For a buffer of `bytes`; nullptr without memory. `allocator` outlives this.
   static std::unique_ptr<PreservedPieces> Make(int64_t bytes, Allocator* allocator);
@@ -39,9 +39,10 @@ class PreservedPieces {
   const char* Find(int64_t piece) const;
 
   int64_t TotalBytes() const;
+  // The bytes of those that Make and Prepare return for a buffer of `bytes`.
+  static int64_t FirstBytes(int64_t bytes);
 
  private:
-  static constexpr int64_t kPiecesInSlab = kSlab / kPiece;
   struct Free {
     void operator()(uint32_t* array) const;
   };
@@ -49,12 +50,13 @@ class PreservedPieces {
   PreservedPieces(int64_t bytes, Allocator* allocator);
   std::atomic_ref<uint32_t> number(int64_t piece) const { return std::atomic_ref(numbers_[piece]); }
   char* At(uint32_t number) const {
-    return slabs_[(number - 1) / kPiecesInSlab] + (number - 1) % kPiecesInSlab * kPiece;
+    return slabs_[(number - 1) / pieces_in_slab_] + (number - 1) % pieces_in_slab_ * kPiece;
   }
+  int64_t slab_bytes() const { return pieces_in_slab_ * kPiece; }
   bool AddSlab();
   void ReleaseSlabs(int64_t left);
 
-  const int64_t bytes_, num_pieces_;
+  const int64_t bytes_, num_pieces_, pieces_in_slab_;
   Allocator* const allocator_;
   std::unique_ptr<uint32_t[], Free> numbers_;  // for each piece, how many had been added with it; 0: it is not
   std::unique_ptr<char*[]> slabs_;             // hold the added pieces in that order

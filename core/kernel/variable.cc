@@ -122,10 +122,13 @@ std::shared_ptr<SharedVariableSnapshot> TakeSnapshot(const std::shared_ptr<Varia
 
 namespace {
 
-// Empty, and touched, at low priority. None without memory: a snapshot then allocates them as it needs them.
+// Empty, and touched, at low priority. None if memory is short: a snapshot then allocates them as it needs them.
 void ReservePieces(Variable& variable, int64_t bytes, Allocator* allocator) {
   std::unique_ptr<PreservedPieces> pieces = variable.spare_pieces().Take();
-  if (pieces == nullptr || !pieces->IsFor(bytes)) pieces = PreservedPieces::Make(bytes, allocator);
+  if (pieces == nullptr || !pieces->IsFor(bytes)) {
+    if (AvailableMemory() < PreservedPieces::FirstBytes(bytes) + kMemoryMargin) return;
+    pieces = PreservedPieces::Make(bytes, allocator);
+  }
   if (pieces == nullptr) return;
   RunAtLowPriority([&] {
     pieces->Prepare();

@@ -34,7 +34,7 @@ class VariableSnapshot {
 // One thread reads; updates come from any threads, one at a time, with the variable locked.
 class SharedVariableSnapshot final : public VariableSnapshot {
  public:
-  // What the variable takes back.
+  // Called with what the variable takes back.
   struct Reuse {
     std::function<void(Tensor)> buffer;                            // once all bytes are read
     std::function<void(std::unique_ptr<PreservedPieces>)> pieces;  // at the end
@@ -61,7 +61,7 @@ class SharedVariableSnapshot final : public VariableSnapshot {
   // The user of value_: the reader, an update (for an instant), or nobody once it is released.
   enum class Holder { kReader, kUpdate, kNobody };
 
-  // What GiveUp got; OK before.
+  // The status that GiveUp got; OK before.
   absl::Status GivenUp() const;
   // Replaces the bytes of preserved pieces in a copy of the value's.
   void ReplacePreserved(int64_t offset, int64_t size, char* copy) const;
