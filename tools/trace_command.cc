@@ -26,15 +26,14 @@ namespace {
 
 class RemoteTraceSource : public TraceSource {
  public:
-  // `cancellation` ends calls that collect; those that end the tracers are made nevertheless.
+  // `cancellation` ends calls that collect; those that begin and end the trace are made nevertheless.
   RemoteTraceSource(std::string address, CancellationManager* cancellation)
       : channel_({.address = std::move(address)}, nullptr), cancellation_(cancellation) {}
 
   absl::StatusOr<ListTasksResponse> ListTasks(absl::Time deadline) override {
     ListTasksResponse response;
-    RETURN_IF_ERROR(channel_.CallMessage("/weir.TraceService/ListTasks",
-                                         {.deadline = deadline, .cancellation = cancellation_}, ListTasksRequest(),
-                                         &response));
+    RETURN_IF_ERROR(
+        channel_.CallMessage("/weir.TraceService/ListTasks", {.deadline = deadline}, ListTasksRequest(), &response));
     return response;
   }
   absl::StatusOr<TraceStepsResponse> TraceSteps(const TraceStepsRequest& request, absl::Time deadline) override {

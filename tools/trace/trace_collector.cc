@@ -85,7 +85,10 @@ class Collector {
       task.failing_since = std::min(task.failing_since, options_.now());
       task.retry_at = options_.now() + kRetryPause;
       // Before the first answer, an error of the task that is asked is the user's to solve.
-      if (IsReference(task) && !task.has_answered && !absl::IsUnavailable(task.error)) first_error_ = task.error;
+      const bool is_interruption = absl::IsCancelled(task.error) && options_.is_interrupted();
+      if (IsReference(task) && !task.has_answered && !absl::IsUnavailable(task.error) && !is_interruption) {
+        first_error_ = task.error;
+      }
       return;
     }
     task.has_answered = true;

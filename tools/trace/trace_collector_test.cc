@@ -118,6 +118,14 @@ TEST(TraceCollectorTest, AnInterruptedTraceHasTheStepsSoFar) {
   EXPECT_LT(cluster.now - cluster.kStart, absl::Seconds(3));
 }
 
+TEST(TraceCollectorTest, AnInterruptedCallIsNoError) {
+  FakeCluster cluster;
+  cluster.interrupted_at = cluster.kStart + absl::Microseconds(1);
+  cluster.errors[kA] = {1, errors::Cancelled("Interrupted")};
+  ASSERT_OK_AND_ASSIGN(const CollectedTrace trace, cluster.Collect(5));
+  EXPECT_THAT(trace.notes, ElementsAre("0 of 5 steps have ended before the interruption."));
+}
+
 TEST(TraceCollectorTest, ATaskThatDiesIsNoted) {
   FakeCluster cluster;
   cluster.AddStep(kB, 1, absl::Milliseconds(1));
