@@ -3,7 +3,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/ops.h"
+#include "core/random_bits.h"
 #include "graph/graph.h"
 
 namespace weir {
@@ -17,9 +20,10 @@ Scope Inside(const OpScope& scope) {
 }  // namespace
 
 // `inner` is the table's own scope.
-StaticHashTable::StaticHashTable(const Scope& inner, DataType keys, DataType values, const Input& default_value)
+StaticHashTable::StaticHashTable(const Scope& inner, const std::string& shared_name, DataType keys, DataType values,
+                                 const Input& default_value)
     : value_dtype_(values) {
-  handle_ = ops::HashTableV2(inner.WithName("handle"), keys, values, {.shared_name = inner.name()});
+  handle_ = ops::HashTableV2(inner.WithName("handle"), keys, values, {.shared_name = shared_name});
   default_value_ =
       default_value.is_literal() ? inner.WithName("default").Constant(default_value, values) : default_value;
 }
@@ -27,7 +31,10 @@ StaticHashTable::StaticHashTable(const Scope& inner, DataType keys, DataType val
 StaticHashTable StaticHashTable::FromTextFile(const OpScope& scope, const std::string& path, const Input& default_value,
                                               const TextFileTableOptions& options) {
   const Scope inner = Inside(scope);
-  StaticHashTable table(inner, options.key_dtype, options.value_dtype, default_value);
+  const std::string shared_name = absl::StrCat(
+      "hash_table_", path, "_", options.vocab_size, "_", DataTypeName(options.key_dtype), options.key_index, "_",
+      DataTypeName(options.value_dtype), options.value_index, "_", options.delimiter);
+  StaticHashTable table(inner, shared_name, options.key_dtype, options.value_dtype, default_value);
   if (!inner.ok()) return StaticHashTable();
   const Scope beside = inner.ColocateWith(table.handle_.op());
   const Output file = beside.WithName("file").Constant(Tensor::Scalar<tstring>(path));
@@ -40,7 +47,8 @@ StaticHashTable StaticHashTable::FromTextFile(const OpScope& scope, const std::s
 StaticHashTable StaticHashTable::FromTensors(const OpScope& scope, const Input& keys, const Input& values,
                                              const Input& default_value) {
   const Scope inner = Inside(scope);
-  StaticHashTable table(inner, keys.type(), values.type(), default_value);
+  const std::string shared_name = absl::StrFormat("hash_table_%016x", RandomBits());
+  StaticHashTable table(inner, shared_name, keys.type(), values.type(), default_value);
   if (!inner.ok()) return StaticHashTable();
   const Scope beside = inner.ColocateWith(table.handle_.op());
   table.initializer_ = ops::InitializeTableV2(beside.WithName("initialize"), table.handle_, keys, values);

@@ -12,7 +12,7 @@
 
 namespace WEIR_API weir {
 
-// What a line of a text file gives to a table: the text of a column, numbered from 0, or one of these.
+// A line of a text file gives the text of a column, numbered from 0, or one of these.
 constexpr int64_t kLineNumber = -1;  // from 0; DT_INT64
 constexpr int64_t kWholeLine = -2;
 
@@ -25,7 +25,8 @@ struct TextFileTableOptions {
   int64_t vocab_size = -1;       // the file must have this many lines; -1: any number
 };
 
-// A table of a graph under construction. A value type; C++ copies refer to the same table. It is on the scope's device
+// A table of a graph under construction. A value type; C++ copies refer to the same table. Graphs share a table on a
+// task only if it is of the same columns of the same file, as in TensorFlow. It is on the scope's device
 // and has its entries once its initializer has run there (InitializeTables). Training loops, estimators and loaded
 // models see to that, also after the loss of a task.
 class StaticHashTable {
@@ -50,7 +51,8 @@ class StaticHashTable {
   Output Size(const OpScope& scope) const;  // DT_INT64
 
  private:
-  StaticHashTable(const Scope& scope, DataType keys, DataType values, const Input& default_value);
+  StaticHashTable(const Scope& inner, const std::string& shared_name, DataType keys, DataType values,
+                  const Input& default_value);
 
   DataType value_dtype_ = DT_INVALID;
   Output handle_;

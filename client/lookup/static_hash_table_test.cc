@@ -1,10 +1,13 @@
 #include "client/lookup/static_hash_table.h"
 
+#include "client/local_runtime.h"
+#include "client/master_session_client.h"
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/files/file_system.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
+#include "kernels/device/gpu/machine_gpus.h"
 
 namespace weir {
 namespace {
@@ -53,6 +56,22 @@ TEST_F(StaticHashTableTest, TakesTensors) {
                                                   Tensor::Vector<tstring>({"seven", "nine"}), "?");
   ASSERT_OK_AND_ASSIGN(const auto result, Evaluate({names.Lookup(scope_, Tensor::Vector<int64_t>({9, 8}))}));
   ExpectTensorEqual(result[0], Tensor::Vector<tstring>({"nine", "?"}));
+}
+
+TEST_F(StaticHashTableTest, GraphsWithOtherEntriesHaveTablesOfTheirOwn) {
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<LocalRuntime> runtime, LocalRuntime::Create({}, MachineGpus()));
+  for (const int64_t value : {1, 2}) {
+    const Scope scope = Scope::NewRoot();
+    const auto table =
+        StaticHashTable::FromTensors(scope, Tensor::Vector<int64_t>({7}), Tensor::Vector<int64_t>({value}), 0);
+    const Output found = table.Lookup(scope, Tensor::Vector<int64_t>({7}));
+    const Operation fill = InitializeTables(scope);
+    const std::shared_ptr<MasterInterface> master(runtime, runtime->master());
+    ASSERT_OK_AND_ASSIGN(const auto session, MasterSessionClient::Create(master, runtime, scope, {}));
+    ASSERT_THAT(session->RunTargets({fill}), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto result, session->Run({found}));
+    ExpectTensorEqual(result[0], Tensor::Vector<int64_t>({value}));
+  }
 }
 
 TEST_F(StaticHashTableTest, SaysThatItIsEmpty) {
