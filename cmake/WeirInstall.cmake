@@ -54,9 +54,10 @@ install(FILES $<TARGET_FILE:weir_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COM
 add_executable(weir_installed ${PROJECT_SOURCE_DIR}/tools/weir_main.cc)
 target_include_directories(weir_installed PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(weir_installed PRIVATE weir_shared)
-set_target_properties(weir_installed PROPERTIES OUTPUT_NAME weir RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed
-  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS weir_installed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+# Not called weir before it is installed: `--target weir` would mean this one.
+set_target_properties(weir_installed PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed
+  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+install(PROGRAMS $<TARGET_FILE:weir_installed> RENAME weir DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 # The loader finds the library of a package by itself.
 install(CODE "if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
   file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}/usr/${CMAKE_INSTALL_BINDIR}/weir\")
