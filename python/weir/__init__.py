@@ -22,7 +22,7 @@ import weakref
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
-from .py_func import enable_py_func
+from .py_func import disconnect, enable_py_func
 
 __all__ = ["Cluster", "LaunchError", "enable_py_func", "launch", "program"]
 
@@ -153,6 +153,7 @@ class Cluster:
 
     def close(self) -> None:
         """Stops the servers: SIGTERM, then SIGKILL to those that have not ended after ten seconds."""
+        disconnect(f"grpc://{address}" for addresses in self.spec.values() for address in addresses)
         self._stop()
 
     def __enter__(self) -> "Cluster":

@@ -12,7 +12,7 @@ import queue
 import secrets
 import threading
 import traceback
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Iterable, Optional
 
 __all__ = ["enable_py_func"]
 
@@ -85,6 +85,14 @@ def _service_of(target: str) -> "_Service":
     return service
 
 
+def disconnect(targets: Iterable[str]) -> None:
+    """Ends the connections to tasks that have stopped; otherwise they would be tried again until the process ends."""
+    with _services_lock:
+        ended = [_services.pop(target) for target in targets if target in _services]
+    for service in ended:
+        service.close()
+
+
 def _forget_services() -> None:
     """In a forked child, which has neither the threads nor the connections."""
     global _services, _services_lock  # pylint: disable=global-statement
@@ -127,6 +135,7 @@ class _Service:
         self.secret = secrets.token_hex(16)
         self.task = ""
         self._target = target
+        self._owner = os.getpid()
         self._types = _message_types()
         self._threads = _Threads()
         self._changed = threading.Condition()
@@ -142,6 +151,8 @@ class _Service:
                 raise ConnectionError(f"{self._target} does not take Python functions: {self._words()}")
 
     def close(self) -> None:
+        if os.getpid() != self._owner:  # a forked child: the connection is its parent's
+            return
         atexit.unregister(self.close)
         with self._changed:
             self._closed = True

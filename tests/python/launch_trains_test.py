@@ -6,6 +6,7 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -31,10 +32,15 @@ with weir.launch(workers=2, ps=1) as cluster:
         loss = tf.reduce_mean(tf.square(tf.matmul(x, weight) + bias - y))
         train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
     xs = np.arange(4, dtype=np.float32).reshape(4, 1)
-    with tf.Session(cluster.target) as session:
+    config = weir.enable_py_func(cluster.target)
+    with tf.Session(cluster.target, config=config) as session:
         session.run(tf.global_variables_initializer())
         for _ in range(200):
             session.run(train, {x: xs, y: 2 * xs + 1})
         slope, offset = session.run([weight, bias])
 np.testing.assert_allclose([slope[0, 0], offset[0]], [2, 1], atol=0.01)
+for thread in threading.enumerate():  # the connection ends with its cluster
+    if thread.name == "weir-py-func-stream":
+        thread.join(60)
+        assert not thread.is_alive()
 print("trained: y = %.2f x + %.2f" % (slope[0, 0], offset[0]))
