@@ -64,9 +64,17 @@ WebRequest SignedWebRequest(const S3Settings& settings, const S3Call& call) {
   return request;
 }
 
-bool IsPassing(const WebReply& reply) {
+bool IsSuccess(const S3Call& call, const WebReply& reply) {
+  if (reply.status / 100 != 2) return false;
+  if (call.result.empty()) return S3ErrorCode(reply).empty();
+  const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
+  return document.ok() && document->name == call.result;
+}
+
+bool IsPassing(const S3Call& call, const WebReply& reply) {
   if (IsPassingStatus(reply.status)) return true;
   const std::string code = S3ErrorCode(reply);
+  if (code.empty()) return reply.status / 100 == 2 && !IsSuccess(call, reply);
   return code == "InternalError" || code == "SlowDown" || code == "RequestTimeout" || code == "ServiceUnavailable";
 }
 
@@ -114,7 +122,9 @@ absl::StatusOr<WebReply> S3Client::Send(const S3Call& call) const {
   for (bool is_new = false;; is_new = true) {
     auto connection = Connect();
     if (!connection.ok()) return Annotate(connection.status(), call.target.ToString());
-    auto reply = (*connection)->web.Send([&] { return SignedWebRequest((*connection)->settings, call); }, &IsPassing);
+    auto reply = (*connection)
+                     ->web.Send([&] { return SignedWebRequest((*connection)->settings, call); },
+                                [&](const WebReply& reply) { return IsPassing(call, reply); });
     if (!reply.ok()) return Annotate(reply.status(), call.target.ToString());
     if (is_new || S3ErrorCode(*reply) != "ExpiredToken") return reply;
     Forget(*connection);  // the file of credentials may have newer ones
@@ -122,12 +132,13 @@ absl::StatusOr<WebReply> S3Client::Send(const S3Call& call) const {
 }
 
 absl::Status S3Client::ErrorOf(const S3Call& call, const WebReply& reply) const {
-  if (reply.status / 100 == 2 && S3ErrorCode(reply).empty()) return absl::OkStatus();
+  if (IsSuccess(call, reply)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::shared_ptr<Connection> connection, Connect());
   return S3ErrorInWords({.path = call.target.ToString(),
                          .method = call.method,
                          .url = UrlOf(AddressOf(connection->settings, call.target)),
-                         .bucket = call.target.bucket},
+                         .bucket = call.target.bucket,
+                         .result = call.result},
                         connection->settings, reply);
 }
 
@@ -139,7 +150,7 @@ absl::StatusOr<WebReply> S3Client::Ask(const S3Call& call) const {
 
 absl::StatusOr<S3Page> S3Client::List(const S3Path& bucket, const std::string& prefix, const std::string& delimiter,
                                       const std::string& token, int most) const {
-  S3Call call = {.target = {bucket.bucket, ""}};
+  S3Call call = {.target = {bucket.bucket, ""}, .result = "ListBucketResult"};
   call.query = {{"list-type", "2"}, {"prefix", prefix}, {"encoding-type", "url"}, {"max-keys", absl::StrCat(most)}};
   if (!delimiter.empty()) call.query["delimiter"] = delimiter;
   if (!token.empty()) call.query["continuation-token"] = token;

@@ -29,6 +29,9 @@ struct S3Call {
   std::map<std::string, std::string> headers = {};  // names in lower case
   absl::string_view body = "";                      // outlives the call
   uint64_t max_reply = 8 << 20;
+  // The root of the document that says success, such as CopyObjectResult. The store sends the status 200 of some calls
+  // before it does the work, so a reply without that document is no success and is tried again. Empty: there is none.
+  std::string result = "";
 };
 
 struct S3Object {

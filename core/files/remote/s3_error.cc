@@ -1,5 +1,6 @@
 #include "core/files/remote/s3_error.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "core/files/remote/xml_reader.h"
@@ -15,8 +16,9 @@ struct Meaning {
 // The document of an error; nameless if the reply has none.
 XmlElement ErrorDocument(const WebReply& reply) {
   // Documents of success, such as listings, may be long.
-  if (reply.status < 300 && !absl::StrContains(absl::string_view(reply.body).substr(0, 1024), "<Error")) return {};
-  absl::StatusOr<XmlElement> document = ParseXml(reply.body);
+  const absl::string_view body = absl::StripLeadingAsciiWhitespace(reply.body);
+  if (reply.status < 300 && !absl::StrContains(body.substr(0, 1024), "<Error")) return {};
+  absl::StatusOr<XmlElement> document = ParseXml(body);
   return document.ok() && document->name == "Error" ? *std::move(document) : XmlElement();
 }
 
@@ -93,6 +95,11 @@ Meaning MeaningOf(const S3Subject& subject, const S3Settings& settings, const Xm
   if (code == "SlowDown" || code == "InternalError" || code == "ServiceUnavailable" || code == "RequestTimeout") {
     return {absl::StatusCode::kUnavailable, "the store is busy or has failed, and did so in several tries"};
   }
+  if (reply.status / 100 == 2 && code.empty()) {
+    return {absl::StatusCode::kUnavailable,
+            absl::StrCat("the reply is not the ", subject.result, " document of a success, in several tries")};
+  }
+  if (code == "AccessDenied") return AccessDenied(settings);
   return MeaningOfStatus(settings, reply);
 }
 

@@ -13,6 +13,7 @@ struct S3Subject {
   std::string method;  // of the request
   std::string url;
   std::string bucket;
+  std::string result;  // the document that a success returns; empty: none
 };
 
 // "NoSuchBucket" and the like; empty for a reply without such a document. A reply of status 200 may have one too.

@@ -215,7 +215,10 @@ class S3FileSystem : public FileSystem {
   absl::Status Copy(const S3Path& source, const ObjectStat& found, const S3Path& target) const {
     const uint64_t piece = client_->options().max_copy_bytes, size = found.stat.size;
     if (size <= piece) {
-      S3Call call = {.method = "PUT", .target = target, .headers = {{"x-amz-copy-source", CopySource(source)}}};
+      S3Call call = {.method = "PUT",
+                     .target = target,
+                     .headers = {{"x-amz-copy-source", CopySource(source)}},
+                     .result = "CopyObjectResult"};
       if (!found.etag.empty()) call.headers["x-amz-copy-source-if-match"] = found.etag;
       return client_->Ask(call).status();
     }
@@ -236,7 +239,8 @@ class S3FileSystem : public FileSystem {
                          .target = {target.bucket, ""},
                          .query = {{"delete", ""}},
                          .headers = {{"content-md5", absl::Base64Escape(Md5(document))}},
-                         .body = document};
+                         .body = document,
+                         .result = "DeleteResult"};
     ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
     const absl::StatusOr<XmlElement> result = ParseXml(reply.body);
     const XmlElement* const error = result.ok() ? result->Find("Error") : nullptr;

@@ -258,6 +258,45 @@ TEST(S3FileSystemTest, ARenameThatCannotDeleteLeavesBoth) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("Deleting the copied object")));
 }
 
+// The store sends the status before it does the work.
+TEST(S3FileSystemTest, OnlyTheExpectedDocumentIsASuccess) {
+  const std::string late_error = "  \n" + ErrorText("InternalError");
+  for (const std::string& body : {late_error, std::string(), std::string("<html>a proxy</html>"), std::string("<a")}) {
+    const auto unless_safe = [&](const Request& request) -> Reply {
+      if (request.method == "HEAD") return {ScriptedServer::Text(200, "", "ETag: \"1\"\r\n")};
+      if (request.method == "GET") {
+        return {ScriptedServer::Text(200,
+                                     "<ListBucketResult><Contents><Key>d/a</Key><Size>1</Size></Contents>"
+                                     "</ListBucketResult>")};
+      }
+      if (IsStart(request)) return {ScriptedServer::Text(200, kUploadReply)};
+      if (IsPart(request, 1) || IsPart(request, 2) || IsPart(request, 3)) {
+        return {ScriptedServer::Text(200, "", "ETag: \"1\"\r\n")};
+      }
+      if (request.method == "DELETE") return {ScriptedServer::Text(204, "")};
+      return {ScriptedServer::Text(200, body)};
+    };
+    ScriptedServer server(unless_safe);
+    const auto files = FilesOf(server);
+    EXPECT_THAT(files->Rename("s3://bucket/a", "s3://bucket/b"), StatusIs(absl::StatusCode::kUnavailable)) << body;
+    EXPECT_THAT(server.requests(), Not(Contains(HasSubstr("DELETE")))) << body;
+    EXPECT_THAT(WriteParts(*files, "s3://bucket/c"), StatusIs(absl::StatusCode::kUnavailable)) << body;
+    EXPECT_THAT(files->DeleteRecursively("s3://bucket/d"), StatusIs(absl::StatusCode::kUnavailable)) << body;
+  }
+}
+
+TEST(S3FileSystemTest, WhitespaceBeforeTheDocumentIsNoError) {
+  std::atomic<int> copies{0};
+  ScriptedServer server([&](const Request& request) -> Reply {
+    if (request.method == "HEAD") return {ScriptedServer::Text(200, "", "ETag: \"1\"\r\n")};
+    if (request.method == "DELETE") return {ScriptedServer::Text(204, "")};
+    if (copies++ == 0) return {ScriptedServer::Text(200, " " + ErrorText("InternalError"))};
+    return {ScriptedServer::Text(200, " \n <?xml version=\"1.0\"?><CopyObjectResult/>")};
+  });
+  EXPECT_THAT(FilesOf(server)->Rename("s3://bucket/a", "s3://bucket/b"), IsOk());
+  EXPECT_EQ(copies, 2);
+}
+
 TEST(S3FileSystemTest, AMissingBucketIsNotAMissingFile) {
   ScriptedServer server([](const Request& request) -> Reply {
     return {ScriptedServer::Text(404, request.method == "HEAD" ? "" : ErrorText("NoSuchBucket"))};

@@ -38,7 +38,10 @@ std::string CopySource(const S3Path& source) {
 }
 
 absl::StatusOr<std::unique_ptr<S3Upload>> S3Upload::Start(const S3Client* client, const S3Path& target) {
-  ASSIGN_OR_RETURN(const WebReply reply, client->Ask({.method = "POST", .target = target, .query = {{"uploads", ""}}}));
+  ASSIGN_OR_RETURN(
+      const WebReply reply,
+      client->Ask(
+          {.method = "POST", .target = target, .query = {{"uploads", ""}}, .result = "InitiateMultipartUploadResult"}));
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   std::string id = document.ok() ? document->Text("UploadId") : "";
   if (id.empty()) return errors::DataLoss(target.ToString(), "; the store gives the upload no UploadId");
@@ -70,6 +73,7 @@ absl::Status S3Upload::AddCopy(const S3Path& source, const std::string& etag, ui
   call.headers = {{"x-amz-copy-source", CopySource(source)},
                   {"x-amz-copy-source-range", absl::StrCat("bytes=", offset, "-", offset + size - 1)}};
   if (!etag.empty()) call.headers["x-amz-copy-source-if-match"] = etag;
+  call.result = "CopyPartResult";
   ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   std::string tag = document.ok() ? document->Text("ETag") : "";
@@ -91,7 +95,11 @@ absl::Status S3Upload::Complete() {
                     "</ETag></Part>");
   }
   document += "</CompleteMultipartUpload>";
-  const S3Call call = {.method = "POST", .target = target_, .query = {{"uploadId", id_}}, .body = document};
+  const S3Call call = {.method = "POST",
+                       .target = target_,
+                       .query = {{"uploadId", id_}},
+                       .body = document,
+                       .result = "CompleteMultipartUploadResult"};
   ASSIGN_OR_RETURN(const WebReply reply, client_->Send(call));
   // The reply to an earlier try may have been lost.
   completed_ = client_->ErrorOf(call, reply).ok() || (S3ErrorCode(reply) == "NoSuchUpload" && IsComplete());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 
 namespace weir {
@@ -77,7 +78,9 @@ std::string XmlElement::Text(absl::string_view child) const {
   return found == nullptr ? "" : found->text;
 }
 
-absl::StatusOr<XmlElement> ParseXml(absl::string_view text) { return XmlBuilder().Build(text); }
+absl::StatusOr<XmlElement> ParseXml(absl::string_view text) {
+  return XmlBuilder().Build(absl::StripLeadingAsciiWhitespace(text));
+}
 
 std::string XmlEscaped(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});

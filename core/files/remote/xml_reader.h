@@ -21,6 +21,7 @@ struct XmlElement {
   std::string Text(absl::string_view child) const;
 };
 
+// Whitespace before the document, which object stores send while they work, is skipped.
 // DataLoss for what is no such document, for one with a DOCTYPE, and for more than 32 levels.
 absl::StatusOr<XmlElement> ParseXml(absl::string_view text);
 // '&', '<', '>' and quotes as entities.
