@@ -45,8 +45,10 @@ absl::StatusOr<std::vector<std::string>> IndexedCheckpoints(FileSystem* file_sys
   for (absl::string_view name : *names) {
     if (!absl::ConsumeSuffix(&name, ".index")) continue;
     const std::string prefix = JoinPath(dir, name);
-    auto stat = file_system->Stat(BundleIndexPath(prefix));
-    if (stat.ok()) candidates.push_back({prefix, stat->mtime_nanos});
+    const auto stat = file_system->Stat(BundleIndexPath(prefix));
+    if (absl::IsNotFound(stat.status())) continue;  // deleted meanwhile
+    RETURN_IF_ERROR(stat.status());
+    candidates.push_back({prefix, stat->mtime_nanos});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.mtime_nanos > b.mtime_nanos; });
@@ -61,21 +63,32 @@ bool IsLaterInSeries(const std::string& prefix, const std::string& than) {
   return split && other && split->first == other->first && split->second > other->second;
 }
 
+// Whether the error is of a file that is absent or damaged. After any other one, such as that of a store that does not
+// answer, nothing is known of the file.
+bool IsAbsentOrDamaged(const absl::Status& status) { return absl::IsNotFound(status) || absl::IsDataLoss(status); }
+
 // True if the index was written after the list. Checkpoints that were removed from the list are older than it.
-bool IsNewerThanList(FileSystem* file_system, const std::string& dir, const std::string& prefix) {
+absl::StatusOr<bool> IsNewerThanList(FileSystem* file_system, const std::string& dir, const std::string& prefix) {
   const auto list = file_system->Stat(JoinPath(dir, kCheckpointStateFile));
+  if (absl::IsNotFound(list.status())) return false;
+  RETURN_IF_ERROR(list.status());
   const auto index = file_system->Stat(BundleIndexPath(prefix));
-  return list.ok() && index.ok() && index->mtime_nanos >= list->mtime_nanos;
+  if (absl::IsNotFound(index.status())) return false;
+  RETURN_IF_ERROR(index.status());
+  return index->mtime_nanos >= list->mtime_nanos;
 }
 
 // True if the checkpoint follows the latest one, but its writer was killed before it listed it. A copy of another
 // checkpoint under such a name has no larger generation, or was written under no lease.
-bool AwaitsItsListing(FileSystem* file_system, const std::string& dir, const std::string& latest,
-                      const std::string& prefix) {
-  if (!IsLaterInSeries(prefix, latest) || !IsNewerThanList(file_system, dir, prefix)) return false;
+absl::StatusOr<bool> AwaitsItsListing(FileSystem* file_system, const std::string& dir, const std::string& latest,
+                                      const std::string& prefix) {
+  if (!IsLaterInSeries(prefix, latest)) return false;
+  ASSIGN_OR_RETURN(const bool is_newer, IsNewerThanList(file_system, dir, prefix));
+  if (!is_newer) return false;
   const auto manifest = ReadManifest(file_system, prefix), known = ReadManifest(file_system, latest);
-  if (!manifest.ok()) return false;
-  return !known.ok() || (manifest->generation() > known->generation() && manifest->token() >= known->token());
+  if (!manifest.ok()) return IsAbsentOrDamaged(manifest.status()) ? absl::StatusOr<bool>(false) : manifest.status();
+  if (!known.ok()) return IsAbsentOrDamaged(known.status()) ? absl::StatusOr<bool>(true) : known.status();
+  return manifest->generation() > known->generation() && manifest->token() >= known->token();
 }
 
 // Checkpoints that await their listing, then those on it, the latest first, then others in the directory. A damaged
@@ -89,11 +102,13 @@ absl::StatusOr<std::vector<std::string>> Candidates(FileSystem* file_system, con
   if (auto state = ReadCheckpointState(file_system, dir); state.ok()) {
     for (const std::string& prefix : indexed) {
       const bool is_listed = std::find(state->all.begin(), state->all.end(), prefix) != state->all.end();
-      if (!is_listed && AwaitsItsListing(file_system, dir, state->latest, prefix)) add(prefix);
+      if (is_listed) continue;
+      ASSIGN_OR_RETURN(const bool awaits, AwaitsItsListing(file_system, dir, state->latest, prefix));
+      if (awaits) add(prefix);
     }
     if (!state->latest.empty()) add(state->latest);
     std::for_each(state->all.rbegin(), state->all.rend(), add);
-  } else if (!absl::IsNotFound(state.status()) && !absl::IsDataLoss(state.status())) {
+  } else if (!IsAbsentOrDamaged(state.status())) {
     return state.status();
   }
   for (const std::string& prefix : indexed) add(prefix);
@@ -109,7 +124,8 @@ absl::StatusOr<std::vector<std::string>> Unlisted(FileSystem* file_system, const
   ASSIGN_OR_RETURN(const std::vector<std::string> indexed, IndexedCheckpoints(file_system, dir));
   for (const std::string& candidate : indexed) {
     if (!IsLaterInSeries(candidate, latest) || !IsLaterInSeries(prefix, candidate)) continue;
-    if (IsNewerThanList(file_system, dir, candidate)) found[SplitCheckpointStep(candidate)->second] = candidate;
+    ASSIGN_OR_RETURN(const bool is_newer, IsNewerThanList(file_system, dir, candidate));
+    if (is_newer) found[SplitCheckpointStep(candidate)->second] = candidate;
   }
   std::vector<std::string> prefixes;
   for (auto& [step, candidate] : found) prefixes.push_back(std::move(candidate));
@@ -152,7 +168,7 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
   auto previous = ReadCheckpointState(file_system, dir);
   if (previous.ok()) {
     state = *previous;
-  } else if (!absl::IsNotFound(previous.status()) && !absl::IsDataLoss(previous.status())) {
+  } else if (!IsAbsentOrDamaged(previous.status())) {
     return previous.status();
   }
   state.timestamps.resize(state.all.size());
@@ -208,9 +224,10 @@ absl::StatusOr<std::vector<std::string>> CompleteCheckpoints(FileSystem* file_sy
       complete.push_back(prefix);
       continue;
     }
-    if (!absl::IsNotFound(status) && !absl::IsDataLoss(status)) return status;
+    if (!IsAbsentOrDamaged(status)) return status;
     const absl::Status index = file_system->Stat(BundleIndexPath(prefix)).status();
     if (absl::IsNotFound(index)) continue;  // deleted
+    RETURN_IF_ERROR(index);
     WEIR_LOG(WARNING) << "Checkpoint " << prefix << " is skipped: " << status.message();
     reasons.push_back(std::string(status.message()));
   }
@@ -226,6 +243,7 @@ absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std:
   for (const std::string& prefix : candidates) {
     absl::Status status = CheckCheckpointComplete(file_system, prefix);
     if (status.ok()) return prefix;
+    if (!IsAbsentOrDamaged(status)) return status;
     reasons.push_back(std::string(status.message()));
   }
   return errors::NotFound("There is no complete checkpoint in ", dir, reasons.empty() ? "" : ": ",

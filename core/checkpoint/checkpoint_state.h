@@ -43,7 +43,8 @@ absl::Status AddCheckpoint(FileSystem* file_system, const std::string& dir, cons
 // its manifest, if it has one, agrees.
 // Tries the next one of the series if it was published after the state file was last written (its writer was killed),
 // then those in the state file, latest first, then any others in the directory by age. NotFound otherwise, saying what
-// is wrong with those that exist.
+// is wrong with those that exist. Other errors, such as those of a store that does not answer, are returned: they say
+// nothing about a checkpoint.
 absl::StatusOr<std::string> LatestCheckpoint(FileSystem* file_system, const std::string& dir);
 // All complete checkpoints of `dir`, in that order; none in an empty directory. DataLoss if there are checkpoints, but
 // none is complete.

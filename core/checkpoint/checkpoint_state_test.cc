@@ -1,6 +1,7 @@
 #include "core/checkpoint/checkpoint_state.h"
 
 #include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/manifest.h"
 #include "core/files/fault_injecting_file_system.h"
 #include "core/testing.h"
 
@@ -114,6 +115,38 @@ TEST_F(CheckpointStateTest, ADirectoryThatCannotBeReadIsNoEmptyOne) {
   faulty.Inject({.kinds = {FaultInjectingFileSystem::kRead}, .error = errors::Internal("Input/output error")});
   ASSERT_THAT(AddCheckpoint(fs_.get(), "d", "d/ckpt-1", {}), IsOk());
   EXPECT_THAT(CompleteCheckpoints(&faulty, "d"), StatusIs(absl::StatusCode::kInternal));
+}
+
+// Otherwise training would resume from an older checkpoint, or from initial values.
+TEST_F(CheckpointStateTest, AStoreThatFailsOnceHidesNoCheckpoint) {
+  for (int step = 1; step <= 2; ++step) {
+    Save(absl::StrCat("d/staged-", step));
+    ASSERT_THAT(PublishCheckpoint(fs_.get(), absl::StrCat("d/staged-", step), absl::StrCat("d/ckpt-", step), {}),
+                IsOk());
+    if (step == 1) {
+      ASSERT_THAT(AddCheckpoint(fs_.get(), "d", "d/ckpt-1", {}), IsOk());
+    }
+    ASSERT_THAT(DeleteCheckpoint(fs_.get(), absl::StrCat("d/staged-", step)), IsOk());
+  }
+  ASSERT_EQ(*LatestCheckpoint(fs_.get(), "d"), "d/ckpt-2");  // awaits its listing
+  FaultInjectingFileSystem faulty(fs_.get());
+  for (const auto kind : {FaultInjectingFileSystem::kStat, FaultInjectingFileSystem::kRead}) {
+    const auto at_each_operation = [&](const auto& call) {
+      bool failed = true;
+      for (int64_t at = 0; failed; ++at) {
+        faulty.Inject({.at = at, .kinds = {kind}, .crash = false});
+        const absl::StatusOr<std::string> newest = call();
+        failed = faulty.fault_happened();
+        EXPECT_EQ(newest.status().code(), failed ? absl::StatusCode::kUnavailable : absl::StatusCode::kOk) << at;
+        EXPECT_EQ(newest.value_or("d/ckpt-2"), "d/ckpt-2");
+      }
+    };
+    at_each_operation([&] { return LatestCheckpoint(&faulty, "d"); });
+    at_each_operation([&]() -> absl::StatusOr<std::string> {
+      ASSIGN_OR_RETURN(const std::vector<std::string> complete, CompleteCheckpoints(&faulty, "d"));
+      return complete.empty() ? "none" : complete[0];
+    });
+  }
 }
 
 TEST_F(CheckpointStateTest, AnOldCheckpointThatCannotBeDeletedStaysOnTheList) {

@@ -102,12 +102,21 @@ absl::Status CheckSum(FileSystem* files, const std::string& prefix, const Checkp
   return Differs(prefix, path, absl::StrFormat("its checksum is %08x instead of %08x", found.crc32c(), file.crc32c()));
 }
 
+// An error after which nothing is known of the file, such as that of a store that does not answer.
+absl::Status UnlessAbsentOrDamaged(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status) ? absl::OkStatus() : status;
+}
+
 // One more than the newest generation. Of the listed checkpoints only the latest is read, if it has a manifest.
 absl::StatusOr<int64_t> NextGeneration(FileSystem* files, const std::string& dir) {
   int64_t newest = 0;
   std::set<std::string> older;
-  if (const auto state = ReadCheckpointState(files, dir); state.ok() && !state->latest.empty()) {
-    if (const auto latest = ReadManifest(files, state->latest); latest.ok()) {
+  const auto state = ReadCheckpointState(files, dir);
+  RETURN_IF_ERROR(UnlessAbsentOrDamaged(state.status()));
+  if (state.ok() && !state->latest.empty()) {
+    const auto latest = ReadManifest(files, state->latest);
+    RETURN_IF_ERROR(UnlessAbsentOrDamaged(latest.status()));
+    if (latest.ok()) {
       newest = latest->generation();
       older.insert(state->all.begin(), state->all.end());
     }
@@ -116,6 +125,7 @@ absl::StatusOr<int64_t> NextGeneration(FileSystem* files, const std::string& dir
   for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kManifest) || older.count(JoinPath(dir, name)) > 0) continue;
     const auto manifest = ReadManifest(files, JoinPath(dir, name));
+    RETURN_IF_ERROR(UnlessAbsentOrDamaged(manifest.status()));
     if (manifest.ok()) newest = std::max(newest, manifest->generation());
   }
   return newest + 1;

@@ -83,7 +83,7 @@ bool FaultInjectingFileSystem::ShortWrites() const {
 
 absl::Status FaultInjectingFileSystem::Check(Operation operation, const std::string& path) {
   MutexLock lock(mu_);
-  if (!armed_) return absl::OkStatus();
+  if (!armed_ || (operation == kStat && fault_.kinds.count(kStat) == 0)) return absl::OkStatus();
   auto fail = [&] { return Annotate(fault_.error, path); };
   if (happened_ && fault_.crash) {
     ++count_;
@@ -125,6 +125,11 @@ absl::Status FaultInjectingFileSystem::DropUnsyncedData() {
 absl::StatusOr<std::unique_ptr<ReadableFile>> FaultInjectingFileSystem::NewReadableFile(const std::string& path) {
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, base_->NewReadableFile(path));
   return std::make_unique<Reader>(this, std::move(file));
+}
+
+absl::StatusOr<FileStat> FaultInjectingFileSystem::Stat(const std::string& path) {
+  RETURN_IF_ERROR(Check(kStat, path));
+  return base_->Stat(path);
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> FaultInjectingFileSystem::Open(const std::string& path, bool keep) {

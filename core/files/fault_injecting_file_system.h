@@ -15,11 +15,11 @@ namespace weir {
 // last Sync.
 class FaultInjectingFileSystem : public FileSystem {
  public:
-  enum Operation { kOpen, kAppend, kSync, kClose, kRename, kDelete, kCreateDir, kSyncDir, kRead };
+  enum Operation { kOpen, kAppend, kSync, kClose, kRename, kDelete, kCreateDir, kSyncDir, kRead, kStat };
   struct Fault {
     // The operation that fails: the n-th, from 0, among the given kinds (none given: all that change the disk).
     int64_t at = 0;
-    std::set<Operation> kinds;
+    std::set<Operation> kinds;  // kStat fails only if it is among them
     // Every later operation fails too, as if the process had died.
     bool crash = true;
     // A failing Append still writes the first half.
@@ -44,7 +44,7 @@ class FaultInjectingFileSystem : public FileSystem {
   absl::Status DeleteRecursively(const std::string& path) override;
   absl::Status CreateDir(const std::string& path) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override { return base_->List(dir); }
-  absl::StatusOr<FileStat> Stat(const std::string& path) override { return base_->Stat(path); }
+  absl::StatusOr<FileStat> Stat(const std::string& path) override;
   absl::Status SyncDir(const std::string& dir) override;
   absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, absl::Duration patience) override {
     return base_->Lock(path, patience);
