@@ -244,6 +244,14 @@ TEST(S3FileSystemTest, ALostReplyToTheCompletionIsNoError) {
   }
 }
 
+TEST(S3FileSystemTest, AnAppendToAnObjectOfUnknownSizeFails) {
+  ScriptedServer server([](const Request& request) -> Reply {
+    return {request.method == "HEAD" ? "HTTP/1.1 200 OK\r\nETag: \"1\"\r\n\r\n" : ScriptedServer::Text(200, "")};
+  });
+  EXPECT_THAT(FilesOf(server)->NewAppendableFile("s3://bucket/a"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not give the size")));
+}
+
 TEST(S3FileSystemTest, ARenameThatCannotDeleteLeavesBoth) {
   ScriptedServer server([](const Request& request) -> Reply {
     if (request.method == "HEAD") return {ScriptedServer::Text(200, "", "ETag: \"1\"\r\n")};

@@ -37,9 +37,15 @@ absl::Status S3WritableFile::UploadPart() {
 absl::Status S3WritableFile::KeepContent() {
   ASSIGN_OR_RETURN(const WebReply found, client_->Send({.method = "HEAD", .target = target_}));
   if (found.status == 404) return absl::OkStatus();
+  if (found.status != 200) {
+    const S3Call call = {.method = "HEAD", .target = target_};
+    const absl::Status error = client_->ErrorOf(call, found);
+    if (!error.ok()) return error;
+    return errors::DataLoss(target_.ToString(), "; the store answers HEAD by status ", found.status);
+  }
   uint64_t size = 0;
-  if (found.status != 200 || !absl::SimpleAtoi(found.Header("content-length"), &size)) {
-    return client_->ErrorOf({.method = "HEAD", .target = target_}, found);
+  if (!absl::SimpleAtoi(found.Header("content-length"), &size)) {
+    return errors::DataLoss(target_.ToString(), "; the store does not give the size of the object to append to");
   }
   if (size < kMinPart) {
     if (size == 0) return absl::OkStatus();
