@@ -17,6 +17,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/text_record.h"
 #include "core/device/device_name.h"
+#include "core/logging.h"
 #include "core/random_bits.h"
 #include "graph/graph.h"
 
@@ -333,7 +334,10 @@ absl::Status Saver::StageAndPublish(Session& session, const std::string& path, c
   absl::Status saved = save();
   // A task that was lost has lost its part of the snapshot too; the rest goes with the session.
   if (options.snapshot != nullptr) Release(session, *options.snapshot).IgnoreError();
-  if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
+  const absl::Status removed = files->DeleteRecursively(temporary);
+  if (!removed.ok() && !absl::IsNotFound(removed)) {
+    WEIR_LOG(WARNING) << "The temporary files " << temporary << " stay: " << removed.message();
+  }
   // The new holder of the lease removes the temporary files of this save, so it may fail in other ways too.
   if (!saved.ok() && lease != nullptr && !IsLeaseLost(saved)) {
     if (absl::Status lost = lease->Check(); IsLeaseLost(lost)) saved = std::move(lost);

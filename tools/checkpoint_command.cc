@@ -269,7 +269,8 @@ absl::Status ExportCheckpoint(const std::string& path, const std::string& destin
     return errors::InvalidArgument(destination, " is a directory; name the new checkpoint, such as ",
                                    JoinPath(destination, "model.ckpt"));
   }
-  if (files->Exists(absl::StrCat(destination, kIndexSuffix))) {
+  ASSIGN_OR_RETURN(const bool exists, files->CheckExists(absl::StrCat(destination, kIndexSuffix)));
+  if (exists) {
     return errors::AlreadyExists("There is already a checkpoint ", destination);
   }
   ASSIGN_OR_RETURN(FileSystem* const source_files, registry->Find(path));

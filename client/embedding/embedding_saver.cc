@@ -11,6 +11,7 @@
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
+#include "core/logging.h"
 #include "core/random_bits.h"
 
 namespace weir {
@@ -245,7 +246,10 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const Target& target, c
     return result;
   };
   absl::StatusOr<std::vector<int64_t>> versions = write();
-  if (files->Exists(temporary)) files->DeleteRecursively(temporary).IgnoreError();
+  const absl::Status removed = files->DeleteRecursively(temporary);
+  if (!removed.ok() && !absl::IsNotFound(removed)) {
+    WEIR_LOG(WARNING) << "The temporary files " << temporary << " stay: " << removed.message();
+  }
   RETURN_IF_ERROR(Annotate(versions.status(), absl::StrCat("Saving the embeddings ", path)));
   versions_ = *std::move(versions);
   saved_maps_ = maps;

@@ -81,9 +81,13 @@ class Best : public Exporter {
                                      const Evaluation& evaluation) override {
     ASSIGN_OR_RETURN(FileSystem * files, latest_.registry().Find(base));
     const std::string path = JoinPath(base, kBestFile);
-    if (!best_.has_value() && files->Exists(path)) {
-      ASSIGN_OR_RETURN(const std::string text, ReadFileToString(files, path));
-      ASSIGN_OR_RETURN(best_, ParseEvaluation(text, path));
+    if (!best_.has_value()) {
+      const absl::StatusOr<std::string> text = ReadFileToString(files, path);
+      if (text.ok()) {
+        ASSIGN_OR_RETURN(best_, ParseEvaluation(*text, path));
+      } else if (!absl::IsNotFound(text.status())) {
+        return text.status();
+      }
     }
     if (best_.has_value() && !is_better_(*best_, evaluation)) return "";
     ASSIGN_OR_RETURN(std::string dir, latest_.Export(estimator, base, checkpoint, evaluation));

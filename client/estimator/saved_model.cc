@@ -115,7 +115,8 @@ absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSigna
   }
   // Servers that look for the newest model ignore names with this prefix.
   const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));
-  if (files->Exists(temporary)) RETURN_IF_ERROR(files->DeleteRecursively(temporary));
+  ASSIGN_OR_RETURN(const bool is_left_over, files->CheckExists(temporary));
+  if (is_left_over) RETURN_IF_ERROR(files->DeleteRecursively(temporary));
   RETURN_IF_ERROR(files->CreateDir(temporary));
   absl::Status written = WriteInto(scope, signature, checkpoint, temporary, registry.get(), files);
   if (written.ok()) written = files->Rename(temporary, dir);

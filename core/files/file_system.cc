@@ -40,6 +40,13 @@ absl::StatusOr<uint64_t> FileSystem::Size(const std::string& path) {
   return stat.size;
 }
 
+absl::StatusOr<bool> FileSystem::CheckExists(const std::string& path) {
+  const absl::Status found = Stat(path).status();
+  if (absl::IsNotFound(found)) return false;
+  RETURN_IF_ERROR(found);
+  return true;
+}
+
 absl::Status FileSystem::DeleteIfExists(const std::string& path) {
   absl::Status deleted = DeleteFile(path);
   return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;

@@ -83,7 +83,11 @@ class FileSystem {
   // temporary names then protect nothing, and cost a copy of the content. Directories need not be created there.
   virtual bool PublishesOnClose() const { return false; }
 
+  // False for every error, also of a store that does not answer: only for hints, and for files without which the caller
+  // fails anyway.
   bool Exists(const std::string& path) { return Stat(path).ok(); }
+  // False only for NotFound; any other error is returned.
+  absl::StatusOr<bool> CheckExists(const std::string& path);
   // OK if there is none.
   absl::Status DeleteIfExists(const std::string& path);
   absl::StatusOr<uint64_t> Size(const std::string& path);

@@ -7,8 +7,7 @@
 #include "core/files/fault_injecting_file_system.h"
 #include "core/files/file_system_conformance_testing.h"
 #include "core/files/scratch_directory_testing.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "core/testing.h"
 
 namespace weir {
 namespace {
@@ -29,6 +28,16 @@ FileSystemWorld FaultInjectingWorld() {
 INSTANTIATE_TEST_SUITE_P(Posix, FileSystemConformance, testing::Values(&PosixWorld));
 INSTANTIATE_TEST_SUITE_P(Memory, FileSystemConformance, testing::Values(&MemoryWorld));
 INSTANTIATE_TEST_SUITE_P(FaultInjecting, FileSystemConformance, testing::Values(&FaultInjectingWorld));
+
+TEST(FileSystemTest, AFailingStatDoesNotSayThatAFileIsAbsent) {
+  const FileSystemWorld world = MemoryWorld();
+  FaultInjectingFileSystem files(world.fs.get());
+  ASSERT_THAT(WriteStringToFile(&files, "mem://a", "content"), IsOk());
+  EXPECT_EQ(files.CheckExists("mem://a").value_or(false), true);
+  EXPECT_EQ(files.CheckExists("mem://b").value_or(true), false);
+  files.Inject({.kinds = {FaultInjectingFileSystem::kStat}});
+  EXPECT_THAT(files.CheckExists("mem://a"), StatusIs(absl::StatusCode::kUnavailable));
+}
 
 TEST(PosixFileSystemTest, PipesAreNotWaitedFor) {
   const FileSystemWorld world = PosixWorld();

@@ -167,7 +167,8 @@ class MergeCheckpointsKernel : public BlockingKernel {
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(destination));
     std::vector<std::string> prefixes;
     for (const tstring& prefix : input.flat<tstring>()) {
-      if (files->Exists(BundleIndexPath(prefix))) {
+      ASSIGN_OR_RETURN(const bool exists, files->CheckExists(BundleIndexPath(prefix)));
+      if (exists) {
         prefixes.push_back(prefix);
       } else if (!allow_missing_) {
         return errors::InvalidArgument("allow_missing_files was set to false and ", prefix, " did not exist.");

@@ -35,7 +35,8 @@ absl::Status WriteSnapshotMetadata(FileSystem* files, const std::string& dir, co
 absl::StatusOr<bool> ReadSnapshotMetadata(FileSystem* files, const std::string& dir, SnapshotMetadata* metadata) {
   constexpr uint64_t kMaxMetadata = 1 << 20;
   const std::string path = JoinPath(dir, kMetadataFile);
-  if (!files->Exists(path)) return false;
+  ASSIGN_OR_RETURN(const bool exists, files->CheckExists(path));
+  if (!exists) return false;
   ASSIGN_OR_RETURN(const std::string bytes, ReadFileToString(files, path, kMaxMetadata));
   if (!metadata->ParseFromString(bytes)) return errors::DataLoss("Can't parse ", path, " as binary proto");
   return true;
@@ -70,7 +71,8 @@ absl::Status SnapshotWriter::Write(int64_t shard, const Element& element) {
     RETURN_IF_ERROR(files_->CreateDir(dir));
     // Readers go from file to file, beginning with 0.
     for (int64_t before = 0; before < file_number_; ++before) {
-      if (files_->Exists(SnapshotFile(dir, before))) continue;
+      ASSIGN_OR_RETURN(const bool exists, files_->CheckExists(SnapshotFile(dir, before)));
+      if (exists) continue;
       RETURN_IF_ERROR(WriteStringToFile(files_, SnapshotFile(dir, before), ""));
     }
     ASSIGN_OR_RETURN(sink, RecordSink::Open(files_, SnapshotFile(dir, file_number_), compression_));

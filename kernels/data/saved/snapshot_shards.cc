@@ -44,7 +44,8 @@ class ShardDataset : public DatasetBase {
           RETURN_IF_ERROR(CheckTypesMatch(dataset().output_types(), TypesOf(*element)));
           return true;
         }
-        if (!dataset().files_->Exists(Path(file_ + 1))) return false;
+        ASSIGN_OR_RETURN(const bool has_next, dataset().files_->CheckExists(Path(file_ + 1)));
+        if (!has_next) return false;
         RETURN_IF_ERROR(Open(file_ + 1));
       }
     }

@@ -225,7 +225,8 @@ class FileCacheDataset::Iterator : public UnaryIterator<FileCacheDataset> {
   absl::Status OpenWriter() {
     const std::string lock = dataset().path_ + "_0.lockfile";
     FileSystem& files = *dataset().files_;
-    if (files.Exists(lock)) {
+    ASSIGN_OR_RETURN(const bool is_locked, files.CheckExists(lock));
+    if (is_locked) {
       return errors::AlreadyExists(
           "There appears to be a concurrent caching iterator running - cache lockfile already ", "exists ('", lock,
           "'). If you are sure no other running TF computations are using ",
