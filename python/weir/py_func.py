@@ -72,15 +72,17 @@ def _service_of(target: str) -> "_Service":
         raise ValueError(f"the target of a Weir cluster is grpc://host:port, not {target!r}")
     with _services_lock:
         service = _services.get(target)
-        if service is None:
+        is_new = service is None
+        if is_new:
             service = _services[target] = _Service(target)
     try:
         service.await_connected(_CONNECT_SECONDS)
     except BaseException:
-        with _services_lock:
-            if _services.get(target) is service:
-                del _services[target]
-        service.close()
+        # Sessions use a service that was connected once, and an older one belongs to another call.
+        if is_new and service.close_unused():
+            with _services_lock:
+                if _services.get(target) is service:
+                    del _services[target]
         raise
     return service
 
@@ -139,7 +141,7 @@ class _Service:
         self._types = _message_types()
         self._threads = _Threads()
         self._changed = threading.Condition()
-        self._connected = self._closed = False
+        self._connected = self._was_connected = self._closed = False
         self._error: Optional[Exception] = None
         self._call: Any = None
         atexit.register(self.close)
@@ -147,8 +149,17 @@ class _Service:
 
     def await_connected(self, seconds: float) -> None:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._connected or self._is_hopeless(), seconds) or not self._connected:
+            self._changed.wait_for(lambda: self._connected or self._closed or self._is_hopeless(), seconds)
+            if not self._connected:
                 raise ConnectionError(f"{self._target} does not take Python functions: {self._words()}")
+
+    def close_unused(self) -> bool:
+        """Closes a service that was never connected; returns whether it was so."""
+        with self._changed:
+            if self._was_connected:
+                return False
+            self.close()
+            return True
 
     def close(self) -> None:
         if os.getpid() != self._owner:  # a forked child: the connection is its parent's
@@ -202,7 +213,8 @@ class _Service:
         greeting = next(stream)
         task = self._types["ServePythonResponse"].FromString(greeting).task
         with self._changed:
-            self.task, self._connected, self._error = task, True, None
+            self.task, self._error = task, None
+            self._connected = self._was_connected = True
             self._changed.notify_all()
         for data in stream:
             self._threads.run(lambda data=data: to_send.put(self._answer(data)))

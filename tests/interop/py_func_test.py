@@ -3,6 +3,7 @@
   py_func_test.py WEIR [TEST...]    WEIR is the weir program
 """
 import session_case  # first: it finds an interpreter that can import TensorFlow
+import weir_cluster
 
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from session_case import TASK0, TASK1, tf, tf1
@@ -18,6 +20,7 @@ from session_case import TASK0, TASK1, tf, tf1
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 sys.dont_write_bytecode = True
 import weir  # noqa: E402
+from weir import py_func  # noqa: E402
 
 WAIT = 60  # for events that must happen
 
@@ -223,6 +226,20 @@ class Errors(PyFuncTest):
         optimizer, = again.graph_options.rewrite_options.custom_optimizers
         self.assertEqual((optimizer.name, optimizer.parameter_map["timeout_in_ms"].i), ("PythonFunctions", 5000))
         self.assertTrue(again.allow_soft_placement)
+
+
+class Services(PyFuncTest):
+    def test_a_failed_call_leaves_an_earlier_service_open(self):
+        with mock.patch.object(py_func._Service, "await_connected", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                weir.enable_py_func(session_case.target())
+        self.assertEqual(self.run_(tf1.py_func(lambda: np.int64(5), [], tf.int64)), 5)
+
+    def test_a_service_that_was_never_connected_is_closed(self):
+        target = "grpc://127.0.0.1:%d" % weir_cluster.free_ports(1)[0]
+        with mock.patch.object(py_func, "_CONNECT_SECONDS", 0.01), self.assertRaises(ConnectionError):
+            weir.enable_py_func(target)
+        self.assertNotIn(target, py_func._services)
 
 
 SERVING = """
