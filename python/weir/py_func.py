@@ -21,10 +21,12 @@ _CONNECT_SECONDS = 20
 _RECONNECT_SECONDS = (0.05, 2.0)
 # Canonical status codes.
 _UNKNOWN, _INVALID_ARGUMENT, _RESOURCE_EXHAUSTED, _OUT_OF_RANGE, _UNIMPLEMENTED = 2, 3, 8, 11, 12
+_MAX_TEXT = 1 << 16  # characters of an exception
 _MESSAGES = """
 ServePythonRequest: 1 service string
 ServePythonResponse: 1 task string
-PythonCall: 1 id uint64, 2 token string, 3 eager bool, 4 input tensors
+PythonCallId: 1 id uint64
+PythonCall: 1 id uint64, 2 token bytes, 3 eager bool, 4 input tensors
 PythonResult: 1 id uint64, 2 code int32, 3 message string, 4 output tensors
 """
 
@@ -177,8 +179,10 @@ class _Service:
         return code is not None and code().name in ("UNIMPLEMENTED", "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
 
     def _words(self) -> str:
+        if self._error is None:
+            return "no answer"
         details = getattr(self._error, "details", None)
-        return f"{self._error.code().name}: {details()}" if details is not None else "no answer"
+        return f"{self._error.code().name}: {details()}" if details is not None else repr(self._error)
 
     def _keep_connected(self) -> None:
         import grpc  # pylint: disable=import-outside-toplevel  # TensorFlow brings it
@@ -188,11 +192,10 @@ class _Service:
         pause = _RECONNECT_SECONDS[0]
         with grpc.insecure_channel(self._target[len("grpc://"):], options=options) as channel:
             open_stream = channel.stream_stream(
-                "/weir.PythonService/Serve", request_serializer=lambda message: message.SerializeToString(),
-                response_deserializer=lambda data: data)
+                "/weir.PythonService/Serve", request_serializer=lambda data: data, response_deserializer=lambda data: data)
             while True:
                 to_send: queue.SimpleQueue = queue.SimpleQueue()
-                to_send.put(self._types["ServePythonRequest"](service=self.secret))
+                to_send.put(self._types["ServePythonRequest"](service=self.secret).SerializeToString())
                 with self._changed:
                     if self._closed:
                         return
@@ -200,8 +203,9 @@ class _Service:
                 error: Optional[Exception] = None
                 try:
                     self._serve(self._call, to_send)
-                except grpc.RpcError as broken:
+                except Exception as broken:  # pylint: disable=broad-except  # whatever it is, the next stream may work
                     error = broken
+                    self._call.cancel()
                 to_send.put(None)
                 with self._changed:
                     pause = _RECONNECT_SECONDS[0] if self._connected else min(2 * pause, _RECONNECT_SECONDS[1])
@@ -217,21 +221,33 @@ class _Service:
             self._connected = self._was_connected = True
             self._changed.notify_all()
         for data in stream:
-            self._threads.run(lambda data=data: to_send.put(self._answer(data)))
+            self._threads.run(lambda data=data: self._reply(stream, to_send, data))
 
-    def _answer(self, data: bytes) -> Any:
-        call = self._types["PythonCall"].FromString(data)
-        result = self._types["PythonResult"](id=call.id)
+    def _reply(self, stream: Any, to_send: "queue.SimpleQueue", data: bytes) -> None:
         try:
-            for value in _run(call.token, call.eager, call.input):
+            to_send.put(self._answer(data))
+        except BaseException:
+            stream.cancel()  # so that the task does not wait for this answer
+            raise
+
+    def _answer(self, data: bytes) -> bytes:
+        """The PythonResult of a PythonCall."""
+        call_id = self._types["PythonCallId"].FromString(data).id
+        make_result = self._types["PythonResult"]
+        try:
+            call = self._types["PythonCall"].FromString(data)
+            token = call.token.decode(errors="backslashreplace")
+            result = make_result(id=call_id)
+            for value in _run(token, call.eager, call.input):
                 result.output.add().CopyFrom(value)
             if result.ByteSize() >= 2**31:
-                raise ValueError(f"{call.token} returned {result.ByteSize()} bytes; a message has less than 2 GiB")
+                raise ValueError(f"{token} returned {result.ByteSize()} bytes; a message has less than 2 GiB")
+            return result.SerializeToString()
         except BaseException as error:  # pylint: disable=broad-except  # it belongs to the step
-            del result.output[:]
-            result.code = _code_of(error)
-            result.message = _text_of(error)
-        return result
+            try:
+                return make_result(id=call_id, code=_code_of(error), message=_text_of(error)).SerializeToString()
+            except Exception:  # pylint: disable=broad-except  # of the exception's own methods
+                return make_result(id=call_id, code=_UNKNOWN, message="An exception that has no text").SerializeToString()
 
 
 def _run(token: str, eager: bool, inputs: Any) -> list:
@@ -271,9 +287,10 @@ def _code_of(error: BaseException) -> int:
 
 
 def _text_of(error: BaseException) -> str:
-    """The traceback's last line, then the traceback."""
+    """The traceback's last line, then the traceback; valid UTF-8, and cut if it is very long."""
     last = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return last + "\n" + "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = last + "\n" + "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return text[:_MAX_TEXT].encode("utf-8", "backslashreplace").decode()
 
 
 def _message_types() -> Dict[str, Any]:

@@ -5,6 +5,7 @@
 import session_case  # first: it finds an interpreter that can import TensorFlow
 import weir_cluster
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 from unittest import mock
 
+import grpc
 import numpy as np
 from session_case import TASK0, TASK1, tf, tf1
 
@@ -188,6 +190,19 @@ class Errors(PyFuncTest):
             self.expect(code, node, node=node.op.name, phrase="%s: %s" % (type(error).__name__, error))
         self.expect(tf.errors.InvalidArgumentError, raises(ValueError("v")), phrase="raise error")  # the traceback's line
 
+    def test_exceptions_whose_text_is_not_utf8(self):
+        def raises(error):
+            def function():
+                raise error
+
+            return tf1.py_func(function, [], tf.int64)
+
+        class Textless(Exception):
+            __traceback__ = property(lambda self: 1 // 0)
+
+        self.expect(tf.errors.InvalidArgumentError, raises(ValueError("bad \udc80")), phrase="bad \\udc80")
+        self.expect(tf.errors.UnknownError, raises(Textless()), phrase="no text")
+
     def test_wrong_results(self):
         self.expect(tf.errors.InvalidArgumentError, tf1.py_func(lambda: np.float64(1), [], tf.float32), phrase="is double, but expects float")
         self.expect(tf.errors.InvalidArgumentError, tf1.py_func(lambda: (1, 2), [], [tf.int64]), phrase="returns 2 values")
@@ -201,6 +216,9 @@ class Errors(PyFuncTest):
         definition.node[0].attr["token"].s = b"pyfunc_99999"
         gone, = tf.import_graph_def(definition, return_elements=["gone:0"])
         self.expect(tf.errors.InvalidArgumentError, gone, phrase="pyfunc_99999")
+        definition.node[0].attr["token"].s = b"pyfunc_\xff"
+        gone, = tf.import_graph_def(definition, return_elements=["gone:0"])
+        self.expect(tf.errors.InvalidArgumentError, gone, phrase="pyfunc_")
 
     def test_without_functions_the_error_says_what_to_do(self):
         result = tf1.py_func(lambda: 1, [], tf.int64)
@@ -240,6 +258,26 @@ class Services(PyFuncTest):
         with mock.patch.object(py_func, "_CONNECT_SECONDS", 0.01), self.assertRaises(ConnectionError):
             weir.enable_py_func(target)
         self.assertNotIn(target, py_func._services)
+
+    def test_streams_that_end_early_are_opened_again(self):
+        task = py_func._message_types()["ServePythonResponse"](task="/job:a").SerializeToString()
+        answers, leave = [[], [b"\xff\xff"], [task]], threading.Event()  # of the streams in turn
+
+        def serve(*_):
+            yield from answers.pop(0)
+            if not answers:
+                leave.wait(WAIT)
+
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(
+            "weir.PythonService", {"Serve": grpc.stream_stream_rpc_method_handler(serve)}),))
+        target = "grpc://127.0.0.1:%d" % server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        self.addCleanup(lambda: server.stop(0).wait(WAIT))
+        self.addCleanup(leave.set)
+        service = py_func._service_of(target)
+        self.addCleanup(service.close)
+        self.assertEqual(service.task, "/job:a")
 
 
 SERVING = """
