@@ -253,6 +253,12 @@ class Services(PyFuncTest):
                 weir.enable_py_func(session_case.target())
         self.assertEqual(self.run_(tf1.py_func(lambda: np.int64(5), [], tf.int64)), 5)
 
+    def test_a_forked_childs_exit_leaves_the_service_open(self):
+        service = py_func._services[session_case.target()]
+        with mock.patch.object(os, "getpid", return_value=os.getpid() + 1):
+            service.close()
+        self.assertFalse(service._closed)
+
     def test_a_service_that_was_never_connected_is_closed(self):
         target = "grpc://127.0.0.1:%d" % weir_cluster.free_ports(1)[0]
         with mock.patch.object(py_func, "_CONNECT_SECONDS", 0.01), self.assertRaises(ConnectionError):
