@@ -233,7 +233,7 @@ class Errors(PyFuncTest):
             self.run_(waiting, options=tf1.RunOptions(timeout_in_ms=1000))
         with enabled_session(timeout=1) as session, self.assertRaisesRegex(tf.errors.DeadlineExceededError, "client's Python"):
             session.run(waiting)
-        self.assertTrue(entered.is_set())
+        self.assertTrue(entered.wait(WAIT))
         self.assertEqual(self.run_(tf1.py_func(lambda: np.int64(5), [], tf.int64)), 5)
 
     def test_targets(self):
