@@ -15,13 +15,6 @@ namespace {
 constexpr int kNamedTensorName = 1;
 constexpr int kNamedTensorTensor = 2;
 
-absl::Status CheckMessageSize(size_t bytes, absl::string_view message) {
-  if (bytes <= kMaxMessageBytes) return absl::OkStatus();
-  return errors::ResourceExhausted(
-      "The tensors of one ", message, " take ", bytes,
-      " bytes together, and a message holds less than 2 GiB: split them over several steps");
-}
-
 // Adds tensors to one message while their total size fits. RESOURCE_EXHAUSTED if there is no memory for copied elements
 // (strings).
 class TensorFields {

@@ -113,6 +113,13 @@ absl::StatusOr<bool> DecodeUsualForm(WireReader* reader, Allocator* allocator, T
 
 }  // namespace
 
+absl::Status CheckMessageSize(size_t bytes, absl::string_view message) {
+  if (bytes <= kMaxMessageBytes) return absl::OkStatus();
+  return errors::ResourceExhausted(
+      "The tensors of one ", message, " take ", bytes,
+      " bytes together, and a message holds less than 2 GiB: split them over several steps");
+}
+
 absl::StatusOr<TensorEncoder> TensorEncoder::Create(const Tensor& tensor) {
   TensorEncoder encoder(tensor);
   if (!tensor.IsInitialized()) return errors::InvalidArgument("An uninitialised tensor cannot be sent");

@@ -12,6 +12,8 @@ namespace weir {
 
 // Messages stay below this size, the limit of protobuf readers.
 constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1;
+// ResourceExhausted if the tensors of one `message` (its type, for the error) take too many bytes together.
+absl::Status CheckMessageSize(size_t bytes, absl::string_view message);
 
 // A TensorProto to be written: first the fields that protobuf writes before tensor_content or the strings (or the whole
 // message, for handles and variants), then those.

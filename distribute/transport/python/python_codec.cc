@@ -21,12 +21,23 @@ constexpr int kResultId = 1;
 constexpr int kCode = 2;
 constexpr int kText = 3;
 constexpr int kOutput = 4;
+// A tag and a length, or a number.
+constexpr size_t kFieldBytes = 16;
 
-absl::Status WriteTensors(int field, const std::vector<Tensor>& tensors, WireWriter* writer) {
+// RESOURCE_EXHAUSTED if the tensors do not fit into one message with `other_bytes`, or if there is no memory for copied
+// elements.
+absl::Status WriteTensors(absl::string_view message, size_t other_bytes, int field, const std::vector<Tensor>& tensors,
+                          WireWriter* writer) {
+  size_t total = other_bytes + 8 * kFieldBytes;
   for (const Tensor& tensor : tensors) {
-    ASSIGN_OR_RETURN(const TensorEncoder encoder, TensorEncoder::Create(tensor));
-    writer->BeginMessage(field, encoder.size());
-    encoder.WriteTo(writer);
+    RETURN_IF_ERROR(OrOutOfMemory([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const TensorEncoder encoder, TensorEncoder::Create(tensor));
+      total += kFieldBytes + encoder.size();
+      RETURN_IF_ERROR(CheckMessageSize(total, message));
+      writer->BeginMessage(field, encoder.size());
+      encoder.WriteTo(writer);
+      return absl::OkStatus();
+    }));
   }
   return absl::OkStatus();
 }
@@ -84,7 +95,8 @@ absl::StatusOr<grpc::ByteBuffer> EncodePythonCall(const WirePythonCall& call) {
   writer.Varint(kCallId, call.id);
   writer.Bytes(kToken, call.call.token);
   writer.Varint(kEager, call.call.eager ? 1 : 0);
-  RETURN_IF_ERROR(WriteTensors(kInput, call.call.inputs, &writer));
+  RETURN_IF_ERROR(
+      WriteTensors("PythonCall", call.call.token.size() + call.service.size(), kInput, call.call.inputs, &writer));
   writer.Bytes(kService, call.service);
   writer.Varint(kTimeout, static_cast<uint64_t>(call.timeout_in_ms));
   return writer.Finish();
@@ -119,7 +131,7 @@ absl::StatusOr<grpc::ByteBuffer> EncodePythonResult(const WirePythonResult& resu
   writer.Varint(kResultId, result.id);
   writer.Varint(kCode, static_cast<uint64_t>(result.status.code()));
   writer.Bytes(kText, result.status.message());
-  RETURN_IF_ERROR(WriteTensors(kOutput, result.outputs, &writer));
+  RETURN_IF_ERROR(WriteTensors("PythonResult", result.status.message().size(), kOutput, result.outputs, &writer));
   return writer.Finish();
 }
 

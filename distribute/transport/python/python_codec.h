@@ -29,7 +29,7 @@ struct WirePythonResult {
   std::vector<Tensor> outputs;
 };
 
-// InvalidArgument if a tensor cannot leave the process.
+// InvalidArgument if a tensor cannot leave the process, ResourceExhausted if the tensors do not fit into one message.
 absl::StatusOr<grpc::ByteBuffer> EncodePythonCall(const WirePythonCall& call);
 absl::StatusOr<WirePythonCall> DecodePythonCall(const grpc::ByteBuffer& buffer, Allocator* allocator);
 absl::StatusOr<grpc::ByteBuffer> EncodePythonResult(const WirePythonResult& result);

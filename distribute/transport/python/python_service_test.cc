@@ -58,6 +58,15 @@ class Client : public MessageStream::Listener {
   std::promise<absl::Status> end_;
 };
 
+// Memory that claims to be large, but is never read.
+class PretendBuffer : public TensorBuffer {
+ public:
+  explicit PretendBuffer(size_t size) : TensorBuffer(byte_, size) {}
+
+ private:
+  alignas(64) char byte_[64] = {};
+};
+
 tensorflow::GraphOptions SessionOptions(const std::string& service, const std::string& task, int64_t timeout_in_ms) {
   tensorflow::GraphOptions options;
   auto* const optimizer = options.mutable_rewrite_options()->add_custom_optimizers();
@@ -201,6 +210,14 @@ TEST_F(PythonServiceTest, MalformedMessagesEndTheStream) {
   client->stream().Write(grpc::ByteBuffer(&bytes, 1));
   EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PythonResult")));
   EXPECT_FALSE(client->End().get().ok());
+}
+
+TEST(PythonCodecTest, MessagesHaveALimit) {
+  const Tensor large = Tensor::FromBuffer(DT_INT8, TensorShape({1 << 30}), new PretendBuffer(1 << 30));
+  EXPECT_THAT(EncodePythonCall({.call = {.token = "f", .inputs = {large, large}}}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("one PythonCall take")));
+  EXPECT_THAT(EncodePythonResult({.outputs = {large, large}}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("one PythonResult take")));
 }
 
 TEST_F(PythonServiceTest, OptionsAreChecked) {
