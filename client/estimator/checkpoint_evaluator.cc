@@ -1,6 +1,7 @@
 #include "client/estimator/checkpoint_evaluator.h"
 
 #include "absl/time/clock.h"
+#include "client/estimator/training_end.h"
 #include "client/training/hook_parts.h"
 #include "core/clock.h"
 #include "kernels/summary/summary_values.h"
@@ -30,15 +31,18 @@ absl::StatusOr<bool> CheckpointEvaluator::EvaluateNewest() {
   return true;
 }
 
-absl::Status CheckpointEvaluator::Follow(int64_t last_step) {
+absl::Status CheckpointEvaluator::Follow(int64_t last_step, TrainingEndWatcher& end) {
   const RunConfig& config = estimator_.config();
   absl::Time deadline = MonotonicNow() + config.evaluator_patience;
   while (evaluated_step_ < last_step) {
+    // Before the search, which then finds the last checkpoint.
+    ASSIGN_OR_RETURN(const bool ended, end.HasEnded(false));
     ASSIGN_OR_RETURN(const bool evaluated, EvaluateNewest());
     if (evaluated) {
       deadline = MonotonicNow() + config.evaluator_patience;
       continue;
     }
+    if (ended) return absl::OkStatus();
     if (MonotonicNow() > deadline) {
       return errors::Unavailable("No new checkpoint in ", config.model_dir, " for ",
                                  absl::FormatDuration(config.evaluator_patience), "; the last evaluated is of step ",

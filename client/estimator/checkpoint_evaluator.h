@@ -11,6 +11,7 @@
 namespace WEIR_API weir {
 
 class EventLog;
+class TrainingEndWatcher;
 
 // Not thread-safe. The estimator and the spec outlive it.
 class CheckpointEvaluator {
@@ -20,9 +21,9 @@ class CheckpointEvaluator {
   // Evaluates the newest checkpoint if it is new, writes events and runs the exporters. False if there was nothing new,
   // or if the trainer deleted it in the meantime. A checkpoint deleted after its evaluation is not exported.
   absl::StatusOr<bool> EvaluateNewest();
-  // Calls EvaluateNewest for each new checkpoint until one of `last_step` was evaluated. Unavailable if none arrives in
-  // time.
-  absl::Status Follow(int64_t last_step);
+  // Calls EvaluateNewest for each new checkpoint until one of `last_step`, or the last one of a training that has
+  // ended, was evaluated. Unavailable if none arrives in time.
+  absl::Status Follow(int64_t last_step, TrainingEndWatcher& end);
 
  private:
   void Write(const Evaluation& evaluation);

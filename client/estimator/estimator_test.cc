@@ -4,6 +4,7 @@
 
 #include "client/estimator/exporter.h"
 #include "client/estimator/train_and_evaluate.h"
+#include "client/estimator/training_end.h"
 #include "client/initializers.h"
 #include "client/ops.h"
 #include "client/optimizer.h"
@@ -162,6 +163,42 @@ TEST_F(EstimatorTest, AnEvaluatorGivesUpWhenNoCheckpointComes) {
   config_.evaluator_patience = absl::Milliseconds(20);
   EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(5), {.input = Evaluating()}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("No new checkpoint")));
+}
+
+TEST_F(EstimatorTest, TasksThatServeEndWithTheChiefBeforeTheLastStep) {
+  AsTask("ps");
+  config_.train_distribute = Local(StrategyKind::kParameterServer, 1);
+  config_.start_server = [&](const TfConfig&) -> absl::StatusOr<std::shared_ptr<void>> {
+    RETURN_IF_ERROR(RecordTrainingEnd(config_.model_dir, 3));
+    return nullptr;
+  };
+  EXPECT_THAT(TrainAndEvaluate(Estimator(SlopeWithOptimizer, config_), Train(1000), {.input = Evaluating()}), IsOk());
+}
+
+TEST_F(EstimatorTest, AnEvaluatorEndsWithTheChiefBeforeTheLastStep) {
+  ASSERT_THAT(Estimator(Slope, config_).Train(Training(), {.max_steps = 5}), IsOk());
+  AsTask("evaluator");
+  std::vector<int64_t> steps;
+  EvalSpec eval{.input = Evaluating()};
+  eval.report = [&](const Evaluation& evaluation) {
+    steps.push_back(evaluation.global_step);
+    EXPECT_THAT(RecordTrainingEnd(config_.model_dir, 5), IsOk());
+  };
+  EXPECT_THAT(TrainAndEvaluate(Estimator(Slope, config_), Train(1000), eval), IsOk());
+  EXPECT_THAT(steps, ElementsAre(5));
+}
+
+TEST_F(EstimatorTest, TheRecordOfAnEarlierTrainingsEndDoesNotCount) {
+  ASSERT_THAT(RecordTrainingEnd(config_.model_dir, 3), IsOk());
+  TrainingEndWatcher watcher(config_.model_dir);
+  EXPECT_FALSE(*watcher.HasEnded(/*last_step_saved=*/false));
+  EXPECT_TRUE(watcher.may_have_ended());
+  EXPECT_TRUE(*watcher.HasEnded(/*last_step_saved=*/true));
+  ASSERT_THAT(ClearTrainingEnd(config_.model_dir), IsOk());
+  EXPECT_FALSE(*watcher.HasEnded(/*last_step_saved=*/true));
+  EXPECT_FALSE(watcher.may_have_ended());
+  ASSERT_THAT(RecordTrainingEnd(config_.model_dir, 3), IsOk());
+  EXPECT_TRUE(*watcher.HasEnded(/*last_step_saved=*/false));
 }
 
 TEST_F(EstimatorTest, RolesThatDoNotExistAndStepsThatNeverEndAreErrors) {

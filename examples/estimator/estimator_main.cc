@@ -36,6 +36,7 @@ struct Flags {
   std::string strategy;  // empty: what the environment suggests
   int replicas = 1;      // in each task, each on a CPU device
   int64_t steps = 1200;  // without a strategy: of all workers together
+  int64_t batches = 0;   // of the input of each task; 0: without end
   int64_t checkpoint_steps = 100;
   int64_t profile_steps = 0;
   std::string bind;  // where the server listens; empty: at the task's address
@@ -57,15 +58,15 @@ Dataset Lines(const Scope& scope, const std::string& path, bool evaluation) {
       });
 }
 
-InputFunction TrainingInput(const std::string& path) {
-  return [path](const Scope& scope, const InputContext& context) {
-    return Lines(scope, path, false)
-        .Shard(context.num_input_pipelines, context.input_pipeline_id)
-        .Cache()
-        .Shuffle(2000, {.seed = 1 + context.input_pipeline_id})
-        .Repeat()
-        .Batch(kBatch, {.drop_remainder = true})
-        .Prefetch(2);
+InputFunction TrainingInput(const std::string& path, int64_t batches) {
+  return [path, batches](const Scope& scope, const InputContext& context) {
+    const Dataset all = Lines(scope, path, false)
+                            .Shard(context.num_input_pipelines, context.input_pipeline_id)
+                            .Cache()
+                            .Shuffle(2000, {.seed = 1 + context.input_pipeline_id})
+                            .Repeat()
+                            .Batch(kBatch, {.drop_remainder = true});
+    return (batches > 0 ? all.Take(batches) : all).Prefetch(2);
   };
 }
 
@@ -181,7 +182,7 @@ absl::StatusOr<RunConfig> Configure(const Flags& flags) {
   return config;
 }
 
-// The chief evaluates the last checkpoint where nobody else does, so that each training ends with an accuracy.
+// Of a training with a strategy, whose chief evaluates the last checkpoint too, so that it ends with an accuracy.
 absl::StatusOr<double> LastAccuracy(const Estimator& estimator, const EvalSpec& eval) {
   ASSIGN_OR_RETURN(const Evaluation evaluation, estimator.Evaluate(eval.input));
   absl::PrintF("accuracy at step %d: %.2f %%\n", evaluation.global_step, evaluation.values.at("accuracy") * 100);
@@ -196,7 +197,7 @@ absl::Status Run(const Flags& flags) {
   }
   const Estimator estimator(BuildModel, config);
 
-  TrainSpec train{.input = TrainingInput(flags.data), .options = {.max_steps = flags.steps}};
+  TrainSpec train{.input = TrainingInput(flags.data, flags.batches), .options = {.max_steps = flags.steps}};
   train.options.hooks = {NanHook(0), LogHook(200, 0, [](int64_t step, double loss) {
                            absl::PrintF("step %d   loss %.5f\n", step, loss);
                            std::fflush(stdout);
@@ -249,6 +250,8 @@ int main(int argc, char** argv) {
   app.add_option("--bind", flags.bind, "host:port to listen on, instead of the task's address");
   app.add_flag("--insecure", flags.insecure, "listen on an address that other machines can reach: no encryption");
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));
+  app.add_option("--batches", flags.batches, "end the input of each task after this many batches; 0: never")
+      ->check(CLI::Range(0, 1000000000));
   app.add_option("--checkpoint-steps", flags.checkpoint_steps, "between checkpoints")->check(CLI::Range(1, 1000000));
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = weir::Run(flags);

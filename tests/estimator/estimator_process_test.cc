@@ -218,6 +218,19 @@ TEST_F(EstimatorProcessTest, AChiefThatDrivesItsWorkersGoesOnThoughATaskOfEachJo
   }
 }
 
+// Long before max_steps.
+TEST_F(EstimatorProcessTest, AllTasksEndWhenTheInputEnds) {
+  Configure({{"chief", 1}, {"worker", 2}, {"ps", 1}},
+            {"--steps", "1000000", "--batches", "1200", "--checkpoint-steps", "500"});
+  StartAll();
+  Start("evaluator", 0);
+  for (const char* name : {"chief-0", "worker-0", "worker-1", "ps-0", "evaluator-0"}) {
+    EXPECT_TRUE(AwaitEnd(name)) << name;
+    EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
+  }
+  EXPECT_EQ(SavedStep(), 1200);
+}
+
 TEST_F(EstimatorProcessTest, AStrategyThatDoesNotSuitTheClusterIsNamed) {
   Configure({{"worker", 2}}, {"--strategy", "mirrored"});
   Start("worker", 0);
