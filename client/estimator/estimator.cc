@@ -205,13 +205,26 @@ absl::StatusOr<int64_t> Estimator::SavedStep() const {
 }
 
 // Each worker needs the others until the last step is saved: if that step fails for one of them, all repeat it.
-absl::StatusOr<int64_t> Estimator::RunTogether(TrainingLoop& loop, Session& session, const Output& everyone) const {
+absl::StatusOr<int64_t> Estimator::RunTogether(TrainingLoop& loop, Session& session, const Output& everyone,
+                                               int64_t max_steps) const {
   while (true) {
     ASSIGN_OR_RETURN(const int64_t reached, loop.Run(session));
-    const absl::Status met = session.Run({everyone}).status();
-    if (met.ok() || config_.task.IsChief()) return reached;  // the chief's steps are saved
+    // The others may have more input, and then wait for this worker in a step.
+    const bool is_early = max_steps == 0 || reached < max_steps;
+    RunOptions options;
+    if (is_early) options->set_timeout_in_ms(std::max(int64_t{1}, absl::ToInt64Milliseconds(config_.recovery_timeout)));
+    const absl::Status met = session.Run({}, {everyone}, {}, options).status();
+    const bool is_late = is_early && absl::IsDeadlineExceeded(met);
+    // The chief's steps are saved.
+    if (met.ok() || (config_.task.IsChief() && !is_late)) return reached;
     ASSIGN_OR_RETURN(const int64_t saved, SavedStep());
-    if (saved >= reached) return reached;
+    if (saved >= reached && !(is_late && config_.task.IsChief())) return reached;
+    if (is_late) {
+      return errors::FailedPrecondition("The training of ", DeviceOf(config_.task), " ended at step ", reached,
+                                        ", but other workers did not end within ",
+                                        absl::FormatDuration(config_.recovery_timeout),
+                                        ": their inputs need the same number of batches");
+    }
     if (!IsTaskLoss(met)) return met;
     WEIR_LOG(WARNING) << "The steps from " << saved << " to " << reached << " are not saved: " << met.message();
   }
@@ -243,7 +256,7 @@ absl::StatusOr<int64_t> Estimator::Train(const InputFunction& input, const Train
   TrainingLoop loop(graph.root, loop_options);
   RETURN_IF_ERROR(graph.root.status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenTrainingSession(config_, mode, graph));
-  return graph.everyone.valid() ? RunTogether(loop, *session, graph.everyone) : loop.Run(*session);
+  return graph.everyone.valid() ? RunTogether(loop, *session, graph.everyone, options.max_steps) : loop.Run(*session);
 }
 
 absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFunction& input, const EvaluateOptions& options) const {

@@ -43,7 +43,9 @@ class Estimator {
   // - Without a strategy, the chief and each worker step at their own pace on variables of the parameter servers
   //   (asynchronous, between-graph), each with its own shard of the input.
   // - With RunConfig::train_distribute, as the strategy requires. FailedPrecondition for a task that only serves. A
-  //   task that starts again after the last step was saved returns at once.
+  //   task that starts again after the last step was saved returns at once. Workers that step together need inputs of
+  //   as many batches: one whose training ends early, and the others' not within RunConfig::recovery_timeout, fails
+  //   with FailedPrecondition.
   absl::StatusOr<int64_t> Train(const InputFunction& input, const TrainOptions& options) const;
   // In this process; divided among devices by RunConfig::eval_distribute. NotFound if there is no checkpoint.
   absl::StatusOr<Evaluation> Evaluate(const InputFunction& input, const EvaluateOptions& options = {}) const;
@@ -59,7 +61,8 @@ class Estimator {
   absl::StatusOr<int64_t> SavedStep() const;
 
  private:
-  absl::StatusOr<int64_t> RunTogether(TrainingLoop& loop, Session& session, const Output& everyone) const;
+  absl::StatusOr<int64_t> RunTogether(TrainingLoop& loop, Session& session, const Output& everyone,
+                                      int64_t max_steps) const;
 
   const ModelFunction model_;
   const RunConfig config_;

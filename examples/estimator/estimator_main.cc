@@ -39,6 +39,7 @@ struct Flags {
   int64_t batches = 0;   // of the input of each task; 0: without end
   int64_t checkpoint_steps = 100;
   int64_t profile_steps = 0;
+  int64_t recovery_seconds = 300;
   std::string bind;  // where the server listens; empty: at the task's address
   bool insecure = false;
 };
@@ -176,6 +177,7 @@ absl::StatusOr<RunConfig> Configure(const Flags& flags) {
   ASSIGN_OR_RETURN(config.task, Task());
   RETURN_IF_ERROR(Distribute(flags, config));
   config.checkpoint_steps = flags.checkpoint_steps;
+  config.recovery_timeout = absl::Seconds(flags.recovery_seconds);
   config.start_server = [&flags](const TfConfig& task) { return StartServer(task, flags); };
   config.await_stop = AwaitStopSignal;
   config.evaluator_poll = absl::Milliseconds(100);
@@ -247,6 +249,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--profile-steps", flags.profile_steps, "between profiles of a step for TensorBoard; 0: none")
       ->check(CLI::Range(0, 1000000));
+  app.add_option("--recovery-timeout", flags.recovery_seconds, "seconds for a lost task to come back")
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--bind", flags.bind, "host:port to listen on, instead of the task's address");
   app.add_flag("--insecure", flags.insecure, "listen on an address that other machines can reach: no encryption");
   app.add_option("--steps", flags.steps, "steps to train")->check(CLI::Range(1, 1000000));

@@ -51,7 +51,7 @@ class EstimatorProcessTest : public ::testing::Test {
     processes_.clear();
   }
 
-  void Start(const std::string& job, int index) {
+  void Start(const std::string& job, int index, const std::vector<std::string>& more_flags = {}) {
     const std::string name = absl::StrCat(job, "-", index);
     TfConfig config = config_;
     config.task_type = job;
@@ -60,6 +60,7 @@ class EstimatorProcessTest : public ::testing::Test {
     options.name = name;
     options.arguments = {WEIR_ESTIMATOR, "--data", WEIR_DATASET, "--model-dir", model_dir()};
     options.arguments.insert(options.arguments.end(), flags_.begin(), flags_.end());
+    options.arguments.insert(options.arguments.end(), more_flags.begin(), more_flags.end());
     options.environment = EnvironmentWith("TF_CONFIG", TfConfigJson(config));
     options.log_file = directory_.Path(absl::StrCat(name, ".log"));
     options.ready_file = directory_.Path(absl::StrCat(name, ".ready"));
@@ -229,6 +230,16 @@ TEST_F(EstimatorProcessTest, AllTasksEndWhenTheInputEnds) {
     EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
   }
   EXPECT_EQ(SavedStep(), 1200);
+}
+
+TEST_F(EstimatorProcessTest, WorkersThatStepTogetherEndIfTheirInputsAreOfDifferentLengths) {
+  Configure({{"worker", 2}}, {"--steps", "1000000", "--recovery-timeout", "15"});
+  Start("worker", 0, {"--batches", "20"});
+  Start("worker", 1, {"--batches", "40"});
+  EXPECT_TRUE(AwaitEnd("worker-0"));
+  EXPECT_TRUE(AwaitEnd("worker-1"));
+  EXPECT_THAT(processes_["worker-0"]->Log(), HasSubstr("need the same number of batches"));
+  EXPECT_EQ(SavedStep(), 20);
 }
 
 TEST_F(EstimatorProcessTest, AStrategyThatDoesNotSuitTheClusterIsNamed) {
