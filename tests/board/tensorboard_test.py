@@ -6,11 +6,13 @@
 WEIR_TENSORBOARD_PYTHON names an interpreter with TensorBoard and its profile plug-in. Exit status 77: there is none.
 """
 
+import ctypes
 import glob
 import gzip
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -21,19 +23,42 @@ import urllib.parse
 import urllib.request
 
 SKIPPED = 77
-PATIENCE = 90  # seconds
+PATIENCE = 90  # seconds, for all that TensorBoard shows together
+REQUEST_SECONDS = 30
+COMMAND_SECONDS = 60
+
+
+def die_with_parent():
+    """Also if ctest kills this test."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def finish(command, **options):
+    return subprocess.run(command, timeout=COMMAND_SECONDS, preexec_fn=die_with_parent, **options)
 
 
 class TensorBoard:
-    """A process that shows a directory."""
+    """A process that shows a directory. A context manager, which ends it."""
 
     def __init__(self, python, directory):
         self.log = open(os.path.join(directory, "tensorboard.log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [python, "-m", "tensorboard.main", "--logdir", os.path.join(directory, "logs"), "--host", "127.0.0.1",
              "--port", "0", "--reload_interval", "1"],
-            stdout=self.log, stderr=subprocess.STDOUT)
-        self.address = self.await_value(self.find_address, "its address")
+            stdout=self.log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+        self.deadline = time.monotonic() + PATIENCE
+        self.address = None
+
+    def __enter__(self):
+        try:
+            self.address = self.await_value(self.find_address, "its address")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
     def find_address(self):
         if self.process.poll() is not None:
@@ -49,7 +74,7 @@ class TensorBoard:
         url = f"{self.address}/data/{route}"
         if arguments:
             url += "?" + urllib.parse.urlencode(arguments)
-        with urllib.request.urlopen(url, timeout=PATIENCE) as reply:
+        with urllib.request.urlopen(url, timeout=REQUEST_SECONDS) as reply:
             content = reply.read()
             return gzip.decompress(content) if reply.headers["Content-Encoding"] == "gzip" else content
 
@@ -59,13 +84,12 @@ class TensorBoard:
     def post(self, route, body):
         request = urllib.request.Request(f"{self.address}/data/{route}", data=json.dumps(body).encode(),
                                          headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+        with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as reply:
             return json.loads(reply.read())
 
     def await_value(self, function, what):
         """It reads the directory in the background."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        while time.monotonic() < self.deadline:
             value = function()
             if value:
                 return value
@@ -149,26 +173,25 @@ def check_profile(board, run, hosts):
 
 
 def has_profile_plugin(python):
-    return subprocess.run([python, "-c", "import xprof"], capture_output=True, check=False).returncode == 0
+    return finish([python, "-c", "import xprof"], capture_output=True, check=False).returncode == 0
 
 
 def main(weir, board_events, estimator, data):
     python = os.environ.get("WEIR_TENSORBOARD_PYTHON")
-    if not python or subprocess.run([python, "-c", "import tensorboard"], capture_output=True, check=False).returncode:
+    if not python or finish([python, "-c", "import tensorboard"], capture_output=True, check=False).returncode:
         print("skipped: WEIR_TENSORBOARD_PYTHON names no interpreter with TensorBoard (scripts/install_tensorboard)")
         return SKIPPED
     with tempfile.TemporaryDirectory() as directory:
         logs = os.path.join(directory, "logs")
         for form in ("values", "tensors"):
-            subprocess.run([board_events, os.path.join(logs, form), form], check=True)
+            finish([board_events, os.path.join(logs, form), form], check=True)
         # Two workers and an evaluator; the chief alone writes.
         launched = os.path.join(logs, "launched")
-        subprocess.run([weir, "launch", "-n", "2", "--evaluator", "--logdir", launched, "--", estimator, "--data", data,
-                        "--model-dir", os.path.join(directory, "model"), "--steps", "300", "--checkpoint-steps", "100",
-                        "--profile-steps", "200"], check=True)
+        finish([weir, "launch", "-n", "2", "--evaluator", "--logdir", launched, "--", estimator, "--data",
+                data, "--model-dir", os.path.join(directory, "model"), "--steps", "300", "--checkpoint-steps", "100",
+                "--profile-steps", "200"], check=True)
         assert len(glob.glob(f"{launched}/events.out.tfevents.*")) == 1, os.listdir(launched)
-        board = TensorBoard(python, directory)
-        try:
+        with TensorBoard(python, directory) as board:
             for form in ("values", "tensors"):
                 check_line(board, form)
                 check_hyper_parameters(board, form)
@@ -180,8 +203,6 @@ def main(weir, board_events, estimator, data):
                 check_profile(board, "launched/step-200", {"worker-0"})
             else:
                 print("The profile plug-in is missing; profiles are not checked")
-        finally:
-            board.stop()
     print("TensorBoard shows scalars, histograms, images, graphs, run metadata, hyper-parameters and profiles")
     return 0
 
