@@ -20,14 +20,14 @@ EXPOSURE = "20"
 
 
 def analyze(*arguments):
-    """What the command says; None when it finds nothing wrong."""
+    """The command's complaints; None: there are none."""
     done = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False)
     said = (done.stdout + done.stderr).strip()
     return said or f"exit status {done.returncode}" if done.returncode or said else None
 
 
 def verify(path, text):
-    """What is wrong with that text as this unit."""
+    """The complaints of systemd-analyze about that text as this unit; None: there are none."""
     path.write_text(text, encoding="utf-8")
     return analyze("verify", "--man=no", str(path))
 
