@@ -77,6 +77,18 @@ class EstimatorProcessTest : public ::testing::Test {
     ASSERT_THAT(processes_[name]->Launch(), IsOk());
   }
 
+  // Kills all tasks, which have no limit that they reach, and starts them again with one `more` steps after the newest
+  // checkpoint. Returns the last step.
+  int64_t KillAndLimit(const std::vector<std::string>& names, int64_t more) {
+    for (const std::string& name : names) processes_[name]->Kill();
+    const int64_t last = SavedStep() + more;
+    for (const std::string& name : names) {
+      const size_t dash = name.rfind('-');
+      Start(name.substr(0, dash), name.back() - '0', {"--steps", std::to_string(last)});
+    }
+    return last;
+  }
+
   static bool Await(const std::function<bool()>& condition) {
     const absl::Time deadline = MonotonicNow() + kPatience;
     while (!condition()) {
@@ -183,17 +195,20 @@ TEST_F(EstimatorProcessTest, ReachesItsAccuracyThoughAChiefAWorkerAndAParameterS
 
 // With SIGKILL, as a supervisor would find it: the same command and TF_CONFIG start again.
 TEST_F(EstimatorProcessTest, WorkersThatStepTogetherGoOnThoughEachOfThemIsKilled) {
-  Configure({{"worker", 2}}, {"--steps", "1500", "--checkpoint-steps", "50", "--replicas", "2"});
-  StartAll();
+  Configure({{"worker", 2}}, {"--checkpoint-steps", "50", "--replicas", "2"});
+  const std::vector<std::string> endless = {"--steps", "1000000"};
+  for (int i = 0; i < 2; ++i) Start("worker", i, endless);
   ASSERT_TRUE(AwaitCheckpoint(100));
-  KillAndStartAgain("worker-1");
-  ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100));
-  KillAndStartAgain("worker-0");
+  for (const char* name : {"worker-1", "worker-0"}) {
+    KillAndStartAgain(name);
+    ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100)) << name;
+  }
+  const int64_t last = KillAndLimit({"worker-0", "worker-1"}, 1000);
   for (const char* name : {"worker-0", "worker-1"}) {
     EXPECT_TRUE(AwaitEnd(name)) << name;
     EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
   }
-  EXPECT_EQ(SavedStep(), 1500);
+  EXPECT_EQ(SavedStep(), last);
   EXPECT_THAT(processes_["worker-0"]->Log(), HasSubstr("expected accuracy reached"));
   // Started again after the end, a task has nothing left to do.
   ASSERT_THAT(processes_["worker-1"]->Launch(), IsOk());
@@ -201,19 +216,23 @@ TEST_F(EstimatorProcessTest, WorkersThatStepTogetherGoOnThoughEachOfThemIsKilled
 }
 
 TEST_F(EstimatorProcessTest, AChiefThatDrivesItsWorkersGoesOnThoughATaskOfEachJobIsKilled) {
-  Configure({{"chief", 1}, {"worker", 2}, {"ps", 1}}, {"--steps", "1500", "--checkpoint-steps", "50"});
-  StartAll();
-  Start("evaluator", 0);
+  Configure({{"chief", 1}, {"worker", 2}, {"ps", 1}}, {"--checkpoint-steps", "50"});
+  const std::vector<std::string> endless = {"--steps", "1000000"};
+  for (const auto& [job, index] : {std::pair("chief", 0), {"worker", 0}, {"worker", 1}, {"ps", 0}, {"evaluator", 0}}) {
+    Start(job, index, endless);
+  }
   for (const char* name : {"worker-1", "ps-0", "chief-0"}) {
     ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100)) << name;
     KillAndStartAgain(name);
   }
+  ASSERT_TRUE(AwaitCheckpoint(SavedStep() + 100));
   // Workers and parameter servers end by themselves when the training has ended.
+  const int64_t last = KillAndLimit({"chief-0", "worker-0", "worker-1", "ps-0", "evaluator-0"}, 1000);
   for (const char* name : {"chief-0", "worker-0", "worker-1", "ps-0", "evaluator-0"}) {
     EXPECT_TRUE(AwaitEnd(name)) << name;
     EXPECT_THAT(processes_[name]->Log(), Not(HasSubstr("estimator: "))) << name;
   }
-  EXPECT_EQ(SavedStep(), 1500);
+  EXPECT_EQ(SavedStep(), last);
   for (const char* name : {"chief-0", "evaluator-0"}) {
     EXPECT_THAT(processes_[name]->Log(), HasSubstr("expected accuracy reached")) << name;
   }
