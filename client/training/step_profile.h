@@ -46,7 +46,7 @@ class TaskProfile {
 // By task: "worker-0".
 using Profile = std::map<std::string, TaskProfile>;
 
-// "/job:worker/replica:0/task:0/device:CPU:0" as "worker-0"; the whole name if it has no task.
+// "/job:worker/replica:0/task:0/device:CPU:0" as "worker-0"; "localhost" for a name without a task.
 std::string ProfileName(absl::string_view device);
 Profile ProfileOfStep(const tensorflow::StepStats& stats, int64_t step);
 // "<directory>/plugins/profile/<run>/<task>.xplane.pb".
