@@ -146,7 +146,6 @@ class _Service:
         self._connected = self._was_connected = self._closed = False
         self._error: Optional[Exception] = None
         self._call: Any = None
-        self._owner = os.getpid()
         atexit.register(self.close)
         threading.Thread(target=self._keep_connected, name="weir-py-func-stream", daemon=True).start()
 
