@@ -178,7 +178,8 @@ absl::StatusOr<Tensor> ColumnTensor(const std::string& name, const arrow::Chunke
   if (type->is_list) shape = weir::TensorShape({rows, type->width});
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(weir::CpuAllocator(), dtype, shape));
   int64_t at = 0;
-  for (const std::shared_ptr<arrow::Array>& chunk : column.Slice(first, rows)->chunks()) {
+  const std::shared_ptr<arrow::ChunkedArray> slice = column.Slice(first, rows);
+  for (const std::shared_ptr<arrow::Array>& chunk : slice->chunks()) {
     RETURN_IF_ERROR(CopyChunk(name, *chunk, dtype, &tensor, at));
     at += chunk->length();
   }

@@ -1,18 +1,35 @@
 #include "parquet/device_file.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "arrow/buffer.h"
 
 namespace table_files {
 
+namespace {
+
+// Carries an error of Weir's through Arrow.
+class FileError : public arrow::StatusDetail {
+ public:
+  explicit FileError(absl::Status status) : status(std::move(status)) {}
+  const char* type_id() const override { return kId; }
+  std::string ToString() const override { return std::string(status.message()); }
+
+  static constexpr char kId[] = "weir/file_error";
+  const absl::Status status;
+};
+
+}  // namespace
+
 absl::Status FromArrow(const arrow::Status& status, absl::string_view context) {
   if (status.ok()) return absl::OkStatus();
+  if (status.detail() != nullptr && std::strcmp(status.detail()->type_id(), FileError::kId) == 0) {
+    return static_cast<const FileError&>(*status.detail()).status;
+  }
   const std::string text = absl::StrCat(context, ": ", status.message());
-  if (status.IsOutOfMemory()) return absl::ResourceExhaustedError(text);
-  if (status.IsIOError()) return absl::UnavailableError(text);
-  return absl::DataLossError(text);
+  return status.IsOutOfMemory() ? absl::ResourceExhaustedError(text) : absl::DataLossError(text);
 }
 
 absl::StatusOr<std::shared_ptr<DeviceFile>> DeviceFile::Open(const weir::FileSystemRegistry& files,
@@ -26,7 +43,10 @@ absl::StatusOr<std::shared_ptr<DeviceFile>> DeviceFile::Open(const weir::FileSys
 arrow::Result<int64_t> DeviceFile::ReadAt(int64_t position, int64_t bytes, void* out) {
   if (position < 0 || bytes < 0) return arrow::Status::Invalid("a negative position or size");
   const absl::StatusOr<size_t> read = file_->Read(position, bytes, static_cast<char*>(out));
-  if (!read.ok()) return arrow::Status::IOError(std::string(read.status().message()));
+  if (!read.ok()) {
+    return arrow::Status(arrow::StatusCode::IOError, std::string(read.status().message()),
+                         std::make_shared<FileError>(read.status()));
+  }
   return static_cast<int64_t>(*read);
 }
 

@@ -11,6 +11,7 @@
 
 namespace table_files {
 
+// An error of the file itself keeps its code; others are DataLoss, with the context.
 absl::Status FromArrow(const arrow::Status& status, absl::string_view context);
 
 // Thread-safe for reads at a position.

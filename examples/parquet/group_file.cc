@@ -48,6 +48,8 @@ template <typename F>
 absl::Status Catching(const std::string& path, const F& function) {
   try {
     return function();
+  } catch (const parquet::ParquetStatusException& error) {
+    return FromArrow(error.status(), path);
   } catch (const std::exception& error) {
     return weir::errors::DataLoss(path, ": ", error.what());
   }

@@ -22,7 +22,7 @@ COLUMNS = {
     "i": (pyarrow.int64(), "int64", lambda i: i * i, str),
     "f": (pyarrow.float32(), "float", lambda i: i / 2, lambda x: f"{x:g}"),
     "text": (pyarrow.string(), "string", lambda i: f"row {i}", lambda x: f'"{x}"'),
-    "b": (pyarrow.bool_(), "bool", lambda i: i % 3 == 0, lambda x: str(int(x))),
+    "b": (pyarrow.bool_(), "bool", lambda i: i % 3 == 0, lambda x: str(x).lower()),
     "u": (pyarrow.uint8(), "uint8", lambda i: 255 - i, str),
     "day": (pyarrow.date32(), "int32", lambda i: datetime.date(1970, 1, 1) + datetime.timedelta(days=i),
             lambda x: str((x - datetime.date(1970, 1, 1)).days)),
@@ -43,7 +43,7 @@ def line(rows):
     parts = []
     for name, (_, dtype, value, text) in COLUMNS.items():
         if text is None:
-            body, shape = " ".join("[" + " ".join(map(str, value(i))) + "]" for i in rows), f"{len(rows)},2"
+            body, shape = " ".join(str(x) for i in rows for x in value(i)), f"{len(rows)},2"
         else:
             body, shape = " ".join(text(value(i)) for i in rows), len(rows)
         parts.append(f"{name} {dtype}[{shape}] [{body}]")
