@@ -41,13 +41,12 @@ class PythonTest : public OpTest {
  protected:
   // Runs the op in a session with `functions_`.
   absl::StatusOr<std::vector<Tensor>> Call(const std::string& op, std::vector<TestInput> inputs, DataTypeVector types) {
-    const Attrs attrs = Attrs().Set("token", std::string("pyfunc_7")).Set("Tout", types);
-    ASSIGN_OR_RETURN(const tensorflow::NodeDef node, MakeNode(op, inputs, attrs));
-    ASSIGN_OR_RETURN(const tensorflow::OpDef* op_def, ops().LookUp(op));
-    RETURN_IF_ERROR(MakeOp(op, inputs, attrs).status());  // so that RunKernel knows the node
+    DataTypeVector input_types;
+    for (const TestInput& input : inputs) input_types.push_back(input.tensor.dtype());
     FakeRuntime runtime(functions_);
-    ASSIGN_OR_RETURN(std::unique_ptr<OpKernel> kernel, CreateKernel(kernels(), node, *op_def, device(), &runtime));
-    return RunKernel(*kernel, std::move(inputs));
+    step().functions = &runtime;
+    return RunOp(op, std::move(inputs),
+                 Attrs().Set("token", std::string("pyfunc_7")).Set("Tin", input_types).Set("Tout", types));
   }
 
   std::shared_ptr<FakeFunctions> functions_ = std::make_shared<FakeFunctions>();
