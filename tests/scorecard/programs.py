@@ -40,7 +40,7 @@ def tensorflow(name, *arguments, **more):
 def suite(name, package, *files, version_1=True, **more):
     return Program(name=name, source="its tests: " + ", ".join(files), package=package, version_1=version_1,
                    command=["-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"@{file}" for file in files)], measure="",
-                   is_test_suite=True, **{"seconds": 180, **more})
+                   is_test_suite=True, **{"seconds": 500, **more})
 
 
 PROGRAMS = [
