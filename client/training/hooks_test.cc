@@ -29,6 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 // total += 2 with each step.
 class HooksTest : public ::testing::Test {
@@ -289,7 +290,7 @@ TEST_F(HooksTest, AFullDiskCostsOnlyEvents) {
   EXPECT_TRUE(faulty->fault_happened());
   std::vector<int64_t> steps;
   for (const tensorflow::Event& event : Events()) steps.push_back(event.step());
-  EXPECT_THAT(steps, ElementsAre(2, 6));
+  EXPECT_THAT(steps, UnorderedElementsAre(2, 6));
 }
 
 TEST_F(HooksTest, ADirectoryThatCannotBeMadeCostsOnlyEvents) {
