@@ -58,7 +58,11 @@ WebRequest SignedWebRequest(const S3Settings& settings, const S3Call& call) {
     }
     signing.headers["authorization"] = AuthorizationHeader(signing, scope, settings.credentials);
   }
-  WebRequest request = {.method = call.method, .url = UrlOf(address), .body = call.body, .max_reply = call.max_reply};
+  WebRequest request = {.method = call.method,
+                        .url = UrlOf(address),
+                        .body = call.body,
+                        .max_reply = call.max_reply,
+                        .works_in_silence = call.works_in_silence};
   if (!call.query.empty()) absl::StrAppend(&request.url, "?", QueryString(call.query));
   for (const auto& [name, value] : signing.headers) request.headers.push_back(absl::StrCat(name, ": ", value));
   return request;

@@ -32,6 +32,7 @@ struct S3Call {
   // The root of the document that says success, such as CopyObjectResult. The store sends the status 200 of some calls
   // before it does the work, so a reply without that document is no success and is tried again. Empty: there is none.
   std::string result = "";
+  bool works_in_silence = false;  // of WebRequest
 };
 
 struct S3Object {

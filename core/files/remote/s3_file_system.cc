@@ -218,7 +218,8 @@ class S3FileSystem : public FileSystem {
       S3Call call = {.method = "PUT",
                      .target = target,
                      .headers = {{"x-amz-copy-source", CopySource(source)}},
-                     .result = "CopyObjectResult"};
+                     .result = "CopyObjectResult",
+                     .works_in_silence = true};
       if (!found.etag.empty()) call.headers["x-amz-copy-source-if-match"] = found.etag;
       return client_->Ask(call).status();
     }

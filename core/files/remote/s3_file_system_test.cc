@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <atomic>
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "core/files/remote/remote_file_systems.h"
 #include "core/files/remote/scripted_server_testing.h"
 #include "core/testing.h"
@@ -303,6 +305,24 @@ TEST(S3FileSystemTest, WhitespaceBeforeTheDocumentIsNoError) {
   });
   EXPECT_THAT(FilesOf(server)->Rename("s3://bucket/a", "s3://bucket/b"), IsOk());
   EXPECT_EQ(copies, 2);
+}
+
+// A copy of a large object takes longer than any other request.
+TEST(S3FileSystemTest, ACopyMayTakeLongerThanOtherRequests) {
+  ScriptedServer server([](const Request& request) -> Reply {
+    if (request.method == "HEAD") return {ScriptedServer::Text(200, "", "ETag: \"1\"\r\n")};
+    if (request.method == "DELETE") return {ScriptedServer::Text(204, "")};
+    absl::SleepFor(absl::Milliseconds(800));
+    return {ScriptedServer::Text(200, "<CopyObjectResult/>")};
+  });
+  S3FileOptions options;
+  options.settings = [settings = SettingsFor(server)] { return settings; };
+  options.web.try_timeout = absl::Milliseconds(400);
+  options.web.tries = 50;
+  options.web.max_pause = absl::Milliseconds(2);
+  options.web.deadline = absl::Seconds(30);
+  EXPECT_THAT(NewS3FileSystem(options)->Rename("s3://bucket/a", "s3://bucket/b"), IsOk());
+  EXPECT_EQ(std::ranges::count_if(server.requests(), [](const auto& line) { return line.starts_with("PUT"); }), 1);
 }
 
 TEST(S3FileSystemTest, AMissingBucketIsNotAMissingFile) {

@@ -74,6 +74,7 @@ absl::Status S3Upload::AddCopy(const S3Path& source, const std::string& etag, ui
                   {"x-amz-copy-source-range", absl::StrCat("bytes=", offset, "-", offset + size - 1)}};
   if (!etag.empty()) call.headers["x-amz-copy-source-if-match"] = etag;
   call.result = "CopyPartResult";
+  call.works_in_silence = true;
   ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   std::string tag = document.ok() ? document->Text("ETag") : "";
@@ -99,7 +100,8 @@ absl::Status S3Upload::Complete() {
                        .target = target_,
                        .query = {{"uploadId", id_}},
                        .body = document,
-                       .result = "CompleteMultipartUploadResult"};
+                       .result = "CompleteMultipartUploadResult",
+                       .works_in_silence = true};
   ASSIGN_OR_RETURN(const WebReply reply, client_->Send(call));
   // The reply to an earlier try may have been lost.
   completed_ = client_->ErrorOf(call, reply).ok() || (S3ErrorCode(reply) == "NoSuchUpload" && IsComplete());

@@ -110,7 +110,11 @@ void SetLimits(CURL* handle, const WebOptions& options, const WebRequest& reques
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, Millis(std::min(options.connect_timeout, timeout)));
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, Millis(timeout));
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1024L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, std::max(1L, Millis(options.stall_timeout) / 1000));
+  const long stall_seconds = request.works_in_silence ? 0L : std::max(1L, Millis(options.stall_timeout) / 1000);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, stall_seconds);  // 0: no limit
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);              // finds a server that is gone while it is silent
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, 15L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, 5L);
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, request.max_redirects > 0 ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_MAXREDIRS, static_cast<long>(request.max_redirects));
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -192,7 +196,8 @@ WebClient::~WebClient() = default;
 
 absl::StatusOr<WebReply> WebClient::SendOnce(const WebRequest& request, absl::Time deadline) {
   RETURN_IF_ERROR(CheckRemotePath(request.url));
-  const absl::Duration timeout = std::min(options_.try_timeout, deadline - MonotonicNow());
+  const absl::Duration limit = request.works_in_silence ? options_.deadline : options_.try_timeout;
+  const absl::Duration timeout = std::min(limit, deadline - MonotonicNow());
   if (timeout <= absl::ZeroDuration()) {
     return errors::DeadlineExceeded(RedactedUrl(request.url), "; no reply within ",
                                     absl::FormatDuration(options_.deadline));

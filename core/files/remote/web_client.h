@@ -21,6 +21,8 @@ struct WebRequest {
   absl::string_view body;            // of PUT and POST; outlives the call
   uint64_t max_reply = 1 << 20;      // bytes of the reply's body
   int max_redirects = 0;             // for GET and HEAD; never from https to http
+  // The server may work in silence, as for a copy within it: of the limits only the deadline of all tries applies.
+  bool works_in_silence = false;
 };
 
 struct WebReply {
@@ -35,7 +37,7 @@ struct WebReply {
 struct WebOptions {
   absl::Duration connect_timeout = absl::Seconds(10);
   absl::Duration stall_timeout = absl::Seconds(30);  // without 1 KiB a second
-  absl::Duration try_timeout = absl::Minutes(2);     // of one try
+  absl::Duration try_timeout = absl::Minutes(2);     // of one try; neither for works_in_silence
   absl::Duration deadline = absl::Minutes(5);        // of all tries
   int tries = 8;
   absl::Duration first_pause = absl::Milliseconds(100);  // between tries; doubles, up to:
