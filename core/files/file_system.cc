@@ -154,7 +154,7 @@ absl::StatusOr<std::string> ReadFileToString(FileSystem* file_system, const std:
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, file_system->NewReadableFile(path));
   ASSIGN_OR_RETURN(const uint64_t size, file->Size());
   if (size > max_size) {
-    return errors::ResourceExhausted(path, ": ", size, " bytes are more than the limit of ", max_size);
+    return errors::ResourceExhausted(file->path(), ": ", size, " bytes are more than the limit of ", max_size);
   }
   std::string content(size, '\0');
   ASSIGN_OR_RETURN(const size_t read, file->Read(0, size, content.data()));

@@ -51,7 +51,7 @@ class HttpFileSystem : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> NewReadableFile(const std::string& path) override {
     RangeSource source;
-    source.path = path;
+    source.path = RedactedUrl(path);  // for messages
     source.get = [client = client_, path](const std::vector<std::string>& headers, uint64_t max_reply) {
       return Send(*client, "GET", path, headers, max_reply);
     };

@@ -218,6 +218,28 @@ TEST(HttpFileSystemTest, AFileThatIsReplacedMeanwhileIsAnError) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced")));
 }
 
+// Errors of reads and their callers name the URL.
+TEST(HttpFileSystemTest, ErrorsKeepTheSecretsOfUrls) {
+  std::atomic<int> version{1};
+  const std::string content = Numbers(1 << 20);
+  ScriptedServer server([&](const Request& request) {
+    return Reply{RangeOf(request, content, absl::StrCat("ETag: \"v", version.load(), "\"\r\n"))};
+  });
+  const std::string url =
+      absl::StrCat("http://user:secret@", absl::StripPrefix(server.url(), "http://"), "/a?token=secret");
+  const auto names_no_secret = [](absl::StatusCode code) {
+    return StatusIs(code, AllOf(HasSubstr("/a?..."), Not(HasSubstr("secret"))));
+  };
+  const auto files = NewHttpFileSystem(Impatient());
+  ASSERT_OK_AND_ASSIGN(const auto file, files->NewReadableFile(url));
+  char bytes[4];
+  EXPECT_THAT(file->ReadFully(content.size() - 2, 4, bytes), names_no_secret(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ReadFileToString(files.get(), url, 10), names_no_secret(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(files->Stat(url + "\n"), names_no_secret(absl::StatusCode::kInvalidArgument));
+  version = 2;
+  EXPECT_THAT(file->Read(content.size() / 2, 1, bytes), names_no_secret(absl::StatusCode::kFailedPrecondition));
+}
+
 TEST(HttpFileSystemTest, FilesCanOnlyBeRead) {
   const auto files = NewHttpFileSystem(Impatient());
   EXPECT_THAT(files->NewWritableFile("http://127.0.0.1/a"), StatusIs(absl::StatusCode::kUnimplemented));

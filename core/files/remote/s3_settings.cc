@@ -4,11 +4,13 @@
 #include <map>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/files/file_system.h"
 #include "core/files/remote/remote_file_systems.h"
+#include "core/files/remote/url_text.h"
 
 namespace weir {
 namespace {
@@ -102,7 +104,8 @@ absl::StatusOr<std::string> LoadEndpoint(EnvironmentLookup lookup, const Section
   const bool is_web = absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://");
   const bool is_plain = !host.empty() && host.find_first_of("?#@ \t\r\n") == absl::string_view::npos;
   if (is_web && is_plain) return endpoint;
-  return errors::FailedPrecondition("The S3 endpoint \"", endpoint, "\" is not of the form https://HOST[:PORT]");
+  return errors::FailedPrecondition("The S3 endpoint \"", absl::CEscape(RedactedUrl(endpoint)),
+                                    "\" is not of the form https://HOST[:PORT]");
 }
 
 bool IsRegion(absl::string_view region) {

@@ -50,7 +50,7 @@ absl::Status CheckRemotePath(absl::string_view path) {
   if (path.size() > kMaxPath) return errors::InvalidArgument("A URL of ", path.size(), " bytes is too long");
   for (const unsigned char c : path) {
     if (c < 0x20 || c == 0x7f) {
-      return errors::InvalidArgument(absl::CEscape(path), "; a URL cannot contain control characters");
+      return errors::InvalidArgument(absl::CEscape(RedactedUrl(path)), "; a URL cannot contain control characters");
     }
   }
   return absl::OkStatus();
