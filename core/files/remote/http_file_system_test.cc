@@ -218,6 +218,31 @@ TEST(HttpFileSystemTest, AFileThatIsReplacedMeanwhileIsAnError) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced")));
 }
 
+// A server without strong tags tells versions apart by their time.
+TEST(HttpFileSystemTest, WithoutAStrongTagAnotherTimeIsAnotherFile) {
+  for (const std::string& tag : {"", "ETag: W/\"weak\"\r\n"}) {
+    for (const bool checks_condition : {true, false}) {
+      std::atomic<int> second{1};
+      const std::string content = Numbers(1 << 20);
+      const auto date = [&] { return absl::StrCat("Thu, 01 Jan 1970 00:00:0", second.load(), " GMT"); };
+      ScriptedServer server([&](const Request& request) {
+        const auto since = request.headers.find("if-unmodified-since");
+        if (checks_condition && since != request.headers.end() && since->second != date()) {
+          return Reply{ScriptedServer::Text(412, "")};
+        }
+        return Reply{RangeOf(request, content, absl::StrCat(tag, "Last-Modified: ", date(), "\r\n"))};
+      });
+      const auto files = NewHttpFileSystem(Impatient());
+      ASSERT_OK_AND_ASSIGN(const auto file, files->NewReadableFile(server.url() + "/a"));
+      char byte;
+      EXPECT_THAT(file->Read(content.size() / 2, 1, &byte), IsOk());
+      second = 2;
+      EXPECT_THAT(file->Read(content.size() - 1, 1, &byte),
+                  StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced")));
+    }
+  }
+}
+
 // Errors of reads and their callers name the URL.
 TEST(HttpFileSystemTest, ErrorsKeepTheSecretsOfUrls) {
   std::atomic<int> version{1};

@@ -36,6 +36,13 @@ std::string RangeHeader(uint64_t offset, uint64_t size) {
   return absl::StrCat("Range: bytes=", offset, "-", offset + size - 1);
 }
 
+// Weak tags, "W/...", may stay the same when the bytes change.
+bool IsStrong(absl::string_view etag) { return !etag.empty() && !absl::StartsWith(etag, "W/"); }
+
+bool Differs(absl::string_view known, absl::string_view header) {
+  return !known.empty() && !header.empty() && known != header;
+}
+
 absl::Status Replaced(const std::string& path) {
   return errors::FailedPrecondition(path, "; the object has been replaced since it was opened: open it again");
 }
@@ -59,15 +66,19 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> RangeFile::Open(RangeSource source
   } else {
     return source.error(reply);
   }
-  // Weak tags do not stand for the same bytes.
-  const std::string etag = reply.Header("etag");
-  if (!absl::StartsWith(etag, "W/")) source.etag = etag;
+  source.etag = reply.Header("etag");
+  source.last_modified = reply.Header("last-modified");
   return std::unique_ptr<ReadableFile>(new RangeFile(std::move(source), std::move(reply.body)));
 }
 
 absl::StatusOr<std::string> RangeFile::Fetch(uint64_t offset, uint64_t size) const {
   std::vector<std::string> headers = {RangeHeader(offset, size)};
-  if (!source_.etag.empty()) headers.push_back("If-Match: " + source_.etag);
+  const bool has_strong_tag = IsStrong(source_.etag);
+  if (has_strong_tag) {
+    headers.push_back("If-Match: " + source_.etag);
+  } else if (!source_.last_modified.empty()) {
+    headers.push_back("If-Unmodified-Since: " + source_.last_modified);
+  }
   ASSIGN_OR_RETURN(WebReply reply, source_.get(headers, size));
   if (reply.status == 412 || reply.status == 416) return Replaced(path());
   if (reply.status == 200) {
@@ -75,9 +86,9 @@ absl::StatusOr<std::string> RangeFile::Fetch(uint64_t offset, uint64_t size) con
   }
   if (reply.status != 206) return source_.error(reply);
   const std::optional<ContentRange> range = ParseContentRange(reply.Header("content-range"));
-  const std::string etag = reply.Header("etag");
   if (range.has_value() && range->total != source_.size) return Replaced(path());
-  if (!source_.etag.empty() && !etag.empty() && etag != source_.etag) return Replaced(path());
+  if (Differs(source_.etag, reply.Header("etag"))) return Replaced(path());
+  if (!has_strong_tag && Differs(source_.last_modified, reply.Header("last-modified"))) return Replaced(path());
   if (!range.has_value() || range->first != offset || reply.body.size() != size) {
     return errors::DataLoss(path(), "; the server sends ", reply.body.size(), " bytes, ", reply.Header("content-range"),
                             ", instead of ", size, " bytes at offset ", offset);

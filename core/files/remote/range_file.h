@@ -13,9 +13,10 @@ namespace weir {
 
 // A remote object that is being read: its size, and which version of it.
 struct RangeSource {
-  std::string path;
+  std::string path;  // for messages, so without secrets
   uint64_t size = 0;
-  std::string etag;  // empty: unknown
+  // Of the version that was opened, as the server sends them; empty: unknown.
+  std::string etag, last_modified;
   // Sends a GET with these headers; a reply, with a status of its own, or an error.
   std::function<absl::StatusOr<WebReply>(const std::vector<std::string>& headers, uint64_t max_reply)> get;
   // The error that a reply stands for.
@@ -31,7 +32,8 @@ class RangeFile : public ReadableFile {
 
   const std::string& path() const override { return source_.path; }
   absl::StatusOr<uint64_t> Size() const override { return source_.size; }
-  // FailedPrecondition if the object has been replaced since it was opened.
+  // FailedPrecondition if the object has been replaced since it was opened: its ETag or size is another one, or,
+  // without a strong ETag, its Last-Modified.
   absl::StatusOr<size_t> Read(uint64_t offset, size_t size, char* buffer) const override;
 
   static constexpr uint64_t kMaxWhole = 256 << 20;
