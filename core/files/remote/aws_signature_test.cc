@@ -77,7 +77,9 @@ TEST(S3SettingsTest, ComeFromTheEnvironmentAndFromFiles) {
                                 "[half]\naws_access_key_id=F\n"),
               IsOk());
   ASSERT_THAT(WriteStringToFile(files.get(), directory + "/.aws/config",
-                                "[profile work]\nregion = eu-west-3\n[profile empty]\n"),
+                                "[profile work]\nregion = eu-west-3\n[profile empty]\n"
+                                "[profile role]\nrole_arn = arn\n[profile sso]\nsso_session = s\n[profile "
+                                "process]\ncredential_process = p\n"),
               IsOk());
   const auto load = [&](std::map<std::string, std::string> variables) {
     variables.emplace("HOME", directory);
@@ -103,12 +105,17 @@ TEST(S3SettingsTest, ComeFromTheEnvironmentAndFromFiles) {
   ASSERT_OK_AND_ASSIGN(settings, load({{"S3_ENDPOINT", "minio:9000"}, {"S3_USE_HTTPS", "0"}, {"S3_VERIFY_SSL", "0"}}));
   EXPECT_EQ(settings.endpoint, "http://minio:9000");
   EXPECT_FALSE(settings.verify_tls);
+  ASSERT_OK_AND_ASSIGN(settings, load({{"S3_VERIFY_SSL", "0"}}));
+  EXPECT_TRUE(settings.verify_tls);  // the host of AWS
   ASSERT_OK_AND_ASSIGN(settings, load({{"AWS_PROFILE", "empty"}}));
   EXPECT_TRUE(settings.credentials.is_anonymous());
 
   for (const auto& [variables, names] : std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
            {{{"AWS_PROFILE", "nobody"}}, "AWS_PROFILE is \"nobody\""},
            {{{"AWS_PROFILE", "half"}}, "aws_secret_access_key"},
+           {{{"AWS_PROFILE", "role"}}, "has role_arn"},
+           {{{"AWS_PROFILE", "sso"}}, "has sso_session"},
+           {{{"AWS_PROFILE", "process"}}, "has credential_process"},
            {{{"AWS_ACCESS_KEY_ID", "X"}}, "AWS_SECRET_ACCESS_KEY"},
            {{{"AWS_REGION", "a/../b"}}, "AWS_REGION"},
            {{{"AWS_ENDPOINT_URL", "ftp://host"}}, "ftp://host"},

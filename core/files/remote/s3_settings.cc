@@ -11,6 +11,7 @@
 #include "core/files/file_system.h"
 #include "core/files/remote/remote_file_systems.h"
 #include "core/files/remote/url_text.h"
+#include "core/logging.h"
 
 namespace weir {
 namespace {
@@ -73,6 +74,20 @@ std::string ValueIn(const Section& section, const std::string& key) {
   return found == section.end() ? "" : found->second;
 }
 
+// Keys by which other programs get credentials that this one cannot.
+absl::Status CheckSupported(const std::string& name, const Section& profile) {
+  for (const auto& [key, value] : profile) {
+    if (key != "role_arn" && key != "credential_process" && key != "source_profile" && key != "credential_source" &&
+        key != "web_identity_token_file" && !absl::StartsWith(key, "sso_")) {
+      continue;
+    }
+    return errors::FailedPrecondition("The AWS profile \"", name, "\" has ", absl::CEscape(key),
+                                      ", which is not supported, and no access key: let a program that can use it "
+                                      "write aws_access_key_id and aws_secret_access_key");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LoadCredentials(EnvironmentLookup lookup, const Section& profile, S3Credentials* credentials) {
   credentials->access_key = FirstOf(lookup, {"AWS_ACCESS_KEY_ID"});
   credentials->secret_key = FirstOf(lookup, {"AWS_SECRET_ACCESS_KEY"});
@@ -131,6 +146,7 @@ absl::StatusOr<S3Settings> LoadS3Settings(EnvironmentLookup lookup) {
     profile.insert(found->second.begin(), found->second.end());
   }
   RETURN_IF_ERROR(LoadCredentials(lookup, profile, &settings.credentials));
+  if (settings.credentials.is_anonymous()) RETURN_IF_ERROR(CheckSupported(name, profile));
   std::string region = FirstOf(lookup, {"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (region.empty()) region = ValueIn(profile, "region");
   if (!region.empty()) settings.region = region;
@@ -139,7 +155,10 @@ absl::StatusOr<S3Settings> LoadS3Settings(EnvironmentLookup lookup) {
                                       "\" is no AWS region: set AWS_REGION to one like us-east-1");
   }
   ASSIGN_OR_RETURN(settings.endpoint, LoadEndpoint(lookup, profile));
-  settings.verify_tls = !IsOff(FirstOf(lookup, {"S3_VERIFY_SSL"}));
+  settings.verify_tls = settings.endpoint.empty() || !IsOff(FirstOf(lookup, {"S3_VERIFY_SSL"}));
+  if (!settings.verify_tls) {
+    WEIR_LOG(WARNING) << "S3_VERIFY_SSL=0: the certificate of " << settings.endpoint << " is not checked";
+  }
   settings.ca_file = FirstOf(lookup, {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
   return settings;
 }

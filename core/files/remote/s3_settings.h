@@ -31,7 +31,8 @@ using EnvironmentLookup = absl::FunctionRef<std::optional<std::string>(const cha
 // - AWS_REGION or AWS_DEFAULT_REGION, otherwise that profile of ~/.aws/config (AWS_CONFIG_FILE);
 // - AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, otherwise TensorFlow's S3_ENDPOINT with S3_USE_HTTPS and S3_VERIFY_SSL;
 // - AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE.
-// FailedPrecondition, naming the variable or file, if one of them cannot be used.
+// S3_VERIFY_SSL=0 applies to such an endpoint only. FailedPrecondition, naming the variable, file or key, if one of
+// them cannot be used, such as a profile with a role and no access key.
 absl::StatusOr<S3Settings> LoadS3Settings(EnvironmentLookup lookup);
 absl::StatusOr<S3Settings> LoadS3Settings();  // of the process's environment
 
