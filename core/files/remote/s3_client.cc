@@ -82,6 +82,12 @@ bool IsPassing(const S3Call& call, const WebReply& reply) {
   return code == "InternalError" || code == "SlowDown" || code == "RequestTimeout" || code == "ServiceUnavailable";
 }
 
+absl::Status CheckPrefix(const S3Path& bucket, const std::string& prefix, const std::string& key) {
+  if (absl::StartsWith(key, prefix)) return absl::OkStatus();
+  return errors::DataLoss("The listing of ", bucket.ToString(), ": the store sends the key \"", absl::CEscape(key),
+                          "\", which does not begin with \"", absl::CEscape(prefix), "\"");
+}
+
 }  // namespace
 
 struct S3Client::Connection {
@@ -175,6 +181,8 @@ absl::StatusOr<S3Page> S3Client::List(const S3Path& bucket, const std::string& p
       page.prefixes.push_back(decoded(entry.Text("Prefix")));
     }
   }
+  for (const S3Object& object : page.objects) RETURN_IF_ERROR(CheckPrefix(bucket, prefix, object.key));
+  for (const std::string& below : page.prefixes) RETURN_IF_ERROR(CheckPrefix(bucket, prefix, below));
   if (listing->Text("IsTruncated") == "true") page.next_token = listing->Text("NextContinuationToken");
   return page;
 }

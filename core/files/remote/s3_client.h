@@ -61,7 +61,8 @@ class S3Client {
   absl::StatusOr<WebReply> Ask(const S3Call& call) const;
   // The error that a reply of Send stands for; OK for success.
   absl::Status ErrorOf(const S3Call& call, const WebReply& reply) const;
-  // At most `most` entries whose keys begin with `prefix`; "/" as the delimiter lists one level.
+  // At most `most` entries; "/" as the delimiter lists one level. DataLoss if the store sends a key that does not begin
+  // with `prefix`: it must not be deleted.
   absl::StatusOr<S3Page> List(const S3Path& bucket, const std::string& prefix, const std::string& delimiter,
                               const std::string& token, int most = 1000) const;
 

@@ -20,6 +20,8 @@ namespace weir {
 namespace {
 
 constexpr size_t kMaxNames = 10'000'000;
+constexpr size_t kMaxListedBytes = size_t{1} << 30;
+constexpr int kMaxPages = 100'000;
 
 absl::Status NoSuchObject(const std::string& path) { return errors::NotFound(path, "; No such file or directory"); }
 absl::Status IsADirectory(const std::string& path) { return errors::FailedPrecondition(path, "; Is a directory"); }
@@ -101,13 +103,16 @@ class S3FileSystem : public FileSystem {
       return file;
     }
     // Each page is deleted before the first of the rest is asked for.
-    for (std::string deleted;; found = true) {
+    std::set<std::string> deleted;  // the first key of each page
+    for (;; found = true) {
       ASSIGN_OR_RETURN(const S3Page page, client_->List(target, target.DirectoryPrefix(), "", ""));
       if (page.objects.empty()) return found ? absl::OkStatus() : NoSuchObject(path);
-      if (page.objects[0].key == deleted) {
-        return errors::Unavailable(path, "; the store still lists ", deleted, " after it was deleted");
+      if (!deleted.insert(page.objects[0].key).second) {
+        return errors::Unavailable(path, "; the store still lists ", page.objects[0].key, " after it was deleted");
       }
-      deleted = page.objects[0].key;
+      if (deleted.size() > kMaxPages) {
+        return errors::ResourceExhausted(path, "; the listing has more than ", kMaxPages, " pages");
+      }
       RETURN_IF_ERROR(DeleteAll(target, page.objects));
     }
   }
@@ -128,15 +133,21 @@ class S3FileSystem : public FileSystem {
     std::set<std::string> names;
     bool exists = target.key.empty();
     std::string token;
+    std::set<std::string> tokens;
+    size_t bytes = 0;
     do {
       ASSIGN_OR_RETURN(const S3Page page, client_->List(target, prefix, "/", token));
       exists = exists || !page.objects.empty() || !page.prefixes.empty();
       for (const S3Object& object : page.objects) AddName(object.key, prefix, &names);
       for (const std::string& below : page.prefixes) AddName(below, prefix, &names);
-      if (names.size() > kMaxNames || (page.next_token == token && !token.empty())) {
-        return errors::ResourceExhausted(dir, "; the listing has more than ", kMaxNames, " names, or does not end");
-      }
+      for (const S3Object& object : page.objects) bytes += object.key.size();
+      for (const std::string& below : page.prefixes) bytes += below.size();
       token = page.next_token;
+      const bool is_repeated = !token.empty() && !tokens.insert(token).second;
+      if (names.size() > kMaxNames || bytes > kMaxListedBytes || tokens.size() > kMaxPages || is_repeated) {
+        return errors::ResourceExhausted(dir, "; the listing has more than ", kMaxNames, " names, ", kMaxPages,
+                                         " pages or ", kMaxListedBytes, " bytes, or does not end");
+      }
     } while (!token.empty());
     if (exists) return std::vector<std::string>(names.begin(), names.end());
     const absl::Status file = StatObject(target).status();

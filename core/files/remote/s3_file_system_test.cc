@@ -174,6 +174,28 @@ TEST(S3FileSystemTest, AListingThatDoesNotEndIsAnError) {
   EXPECT_THAT(FilesOf(server)->Glob("s3://bucket/*"), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
+TEST(S3FileSystemTest, AListingInACircleIsAnError) {
+  ScriptedServer server([](const Request& request) {
+    const bool is_b = absl::StrContains(request.target, "continuation-token=A");
+    return Reply{ScriptedServer::Text(
+        200, absl::StrCat("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>", is_b ? "B" : "A",
+                          "</NextContinuationToken></ListBucketResult>"))};
+  });
+  EXPECT_THAT(FilesOf(server)->List("s3://bucket/dir"), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(server.requests().size(), 3);
+}
+
+TEST(S3FileSystemTest, KeysOutsideOfTheDirectoryAreNotDeleted) {
+  ScriptedServer server([](const Request& request) -> Reply {
+    if (request.method == "HEAD") return {ScriptedServer::Text(404, "")};
+    return {ScriptedServer::Text(
+        200, "<ListBucketResult><Contents><Key>other/a</Key><Size>1</Size></Contents></ListBucketResult>")};
+  });
+  EXPECT_THAT(FilesOf(server)->DeleteRecursively("s3://bucket/dir"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("other/a")));
+  EXPECT_THAT(server.requests(), Not(Contains(HasSubstr("POST"))));
+}
+
 TEST(S3FileSystemTest, UploadsInPartsAndCompletes) {
   std::atomic<int> slow{0};
   std::string document;
