@@ -68,6 +68,14 @@ WebRequest SignedWebRequest(const S3Settings& settings, const S3Call& call) {
   return request;
 }
 
+S3Subject SubjectOf(const S3Settings& settings, const S3Call& call) {
+  return {.path = call.target.ToString(),
+          .method = call.method,
+          .url = UrlOf(AddressOf(settings, call.target)),
+          .bucket = call.target.bucket,
+          .result = call.result};
+}
+
 bool IsSuccess(const S3Call& call, const WebReply& reply) {
   if (reply.status / 100 != 2) return false;
   if (call.result.empty()) return S3ErrorCode(reply).empty();
@@ -79,7 +87,7 @@ bool IsPassing(const S3Call& call, const WebReply& reply) {
   if (IsPassingStatus(reply.status)) return true;
   const std::string code = S3ErrorCode(reply);
   if (code.empty()) return reply.status / 100 == 2 && !IsSuccess(call, reply);
-  return code == "InternalError" || code == "SlowDown" || code == "RequestTimeout" || code == "ServiceUnavailable";
+  return IsPassingS3Code(code);
 }
 
 absl::Status CheckPrefix(const S3Path& bucket, const std::string& prefix, const std::string& key) {
@@ -144,12 +152,12 @@ absl::StatusOr<WebReply> S3Client::Send(const S3Call& call) const {
 absl::Status S3Client::ErrorOf(const S3Call& call, const WebReply& reply) const {
   if (IsSuccess(call, reply)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::shared_ptr<Connection> connection, Connect());
-  return S3ErrorInWords({.path = call.target.ToString(),
-                         .method = call.method,
-                         .url = UrlOf(AddressOf(connection->settings, call.target)),
-                         .bucket = call.target.bucket,
-                         .result = call.result},
-                        connection->settings, reply);
+  return S3ErrorInWords(SubjectOf(connection->settings, call), connection->settings, reply);
+}
+
+absl::Status S3Client::ErrorOf(const S3Call& call, const WebReply& reply, const XmlElement& error) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Connection> connection, Connect());
+  return S3ErrorInWords(SubjectOf(connection->settings, call), connection->settings, reply, error);
 }
 
 absl::StatusOr<WebReply> S3Client::Ask(const S3Call& call) const {

@@ -8,6 +8,7 @@
 
 #include "core/files/remote/remote_file_systems.h"
 #include "core/files/remote/web_client.h"
+#include "core/files/remote/xml_reader.h"
 #include "core/mutex.h"
 
 namespace weir {
@@ -61,6 +62,8 @@ class S3Client {
   absl::StatusOr<WebReply> Ask(const S3Call& call) const;
   // The error that a reply of Send stands for; OK for success.
   absl::Status ErrorOf(const S3Call& call, const WebReply& reply) const;
+  // The error that an element of a reply stands for, of one of several objects.
+  absl::Status ErrorOf(const S3Call& call, const WebReply& reply, const XmlElement& error) const;
   // At most `most` entries; "/" as the delimiter lists one level. DataLoss if the store sends a key that does not begin
   // with `prefix`: it must not be deleted.
   absl::StatusOr<S3Page> List(const S3Path& bucket, const std::string& prefix, const std::string& delimiter,

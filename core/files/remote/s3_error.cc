@@ -92,7 +92,7 @@ Meaning MeaningOf(const S3Subject& subject, const S3Settings& settings, const Xm
       code == "AuthorizationHeaderMalformed") {
     return {absl::StatusCode::kFailedPrecondition, RegionAdvice(settings, error, reply)};
   }
-  if (code == "SlowDown" || code == "InternalError" || code == "ServiceUnavailable" || code == "RequestTimeout") {
+  if (IsPassingS3Code(code)) {
     return {absl::StatusCode::kUnavailable, "the store is busy or has failed, and did so in several tries"};
   }
   if (reply.status / 100 == 2 && code.empty()) {
@@ -107,9 +107,17 @@ Meaning MeaningOf(const S3Subject& subject, const S3Settings& settings, const Xm
 
 std::string S3ErrorCode(const WebReply& reply) { return ErrorDocument(reply).Text("Code"); }
 
+bool IsPassingS3Code(const std::string& code) {
+  return code == "InternalError" || code == "SlowDown" || code == "RequestTimeout" || code == "ServiceUnavailable";
+}
+
 absl::Status S3ErrorInWords(const S3Subject& subject, const S3Settings& settings, const WebReply& reply) {
+  return S3ErrorInWords(subject, settings, reply, ErrorDocument(reply));
+}
+
+absl::Status S3ErrorInWords(const S3Subject& subject, const S3Settings& settings, const WebReply& reply,
+                            const XmlElement& error) {
   constexpr size_t kMaxMessage = 400;
-  const XmlElement error = ErrorDocument(reply);
   const Meaning meaning = MeaningOf(subject, settings, error, reply);
   std::string text = absl::StrCat(subject.path, "; ", meaning.advice, " (", subject.method, " ", subject.url,
                                   ": HTTP status ", reply.status);

@@ -8,11 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "core/files/file_system.h"
 #include "core/files/remote/aws_signature.h"
 #include "core/files/remote/range_file.h"
 #include "core/files/remote/remote_file_systems.h"
 #include "core/files/remote/s3_client.h"
+#include "core/files/remote/s3_error.h"
 #include "core/files/remote/s3_writable_file.h"
 #include "core/files/remote/xml_reader.h"
 
@@ -241,10 +243,11 @@ class S3FileSystem : public FileSystem {
     return upload->Complete();
   }
 
-  absl::Status DeleteAll(const S3Path& target, const std::vector<S3Object>& objects) const {
+  // Deletes `keys`. If the store could not delete some for now, these stay, `again` is set, and the error is of one.
+  absl::Status DeleteSome(const S3Path& target, std::set<std::string>* keys, bool* again) const {
     std::string document = "<Delete><Quiet>true</Quiet>";
-    for (const S3Object& object : objects) {
-      absl::StrAppend(&document, "<Object><Key>", XmlEscaped(object.key), "</Key></Object>");
+    for (const std::string& key : *keys) {
+      absl::StrAppend(&document, "<Object><Key>", XmlEscaped(key), "</Key></Object>");
     }
     document += "</Delete>";
     const S3Call call = {.method = "POST",
@@ -254,11 +257,36 @@ class S3FileSystem : public FileSystem {
                          .body = document,
                          .result = "DeleteResult"};
     ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
-    const absl::StatusOr<XmlElement> result = ParseXml(reply.body);
-    const XmlElement* const error = result.ok() ? result->Find("Error") : nullptr;
-    if (error == nullptr) return absl::OkStatus();
-    return errors::PermissionDenied("s3://", target.bucket, "/", error->Text("Key"),
-                                    "; cannot be deleted: ", error->Text("Code"), " ", error->Text("Message"));
+    ASSIGN_OR_RETURN(const XmlElement result, ParseXml(reply.body));
+    absl::Status status;
+    std::set<std::string> undeleted;
+    for (const XmlElement& error : result.children) {
+      if (error.name != "Error") continue;
+      const std::string key = error.Text("Key"), code = error.Text("Code");
+      if (code == "NoSuchKey") continue;
+      S3Call of_key = call;
+      of_key.target.key = key;
+      status = client_->ErrorOf(of_key, reply, error);
+      if (!IsPassingS3Code(code) || keys->count(key) == 0) return status;
+      undeleted.insert(key);
+    }
+    *keys = std::move(undeleted);
+    *again = !keys->empty();
+    return status;
+  }
+
+  absl::Status DeleteAll(const S3Path& target, const std::vector<S3Object>& objects) const {
+    const WebOptions& web = client_->options().web;
+    std::set<std::string> keys;
+    for (const S3Object& object : objects) keys.insert(object.key);
+    absl::Duration pause = web.first_pause;
+    for (int tried = 1;; ++tried) {
+      bool again = false;
+      const absl::Status status = DeleteSome(target, &keys, &again);
+      if (!again || tried >= web.tries) return status;
+      absl::SleepFor(pause);
+      pause = std::min(pause * 2, web.max_pause);
+    }
   }
 
   // Files keep it too, which may outlive the file system.

@@ -196,6 +196,46 @@ TEST(S3FileSystemTest, KeysOutsideOfTheDirectoryAreNotDeleted) {
   EXPECT_THAT(server.requests(), Not(Contains(HasSubstr("POST"))));
 }
 
+TEST(S3FileSystemTest, KeysThatTheStoreCannotDeleteForNowAreTriedAgain) {
+  struct Case {
+    std::string code;
+    int failures;
+    absl::StatusCode expected;
+  };
+  for (const Case& c : std::vector<Case>{{"SlowDown", 1, absl::StatusCode::kOk},
+                                         {"InternalError", 1000, absl::StatusCode::kUnavailable},
+                                         {"AccessDenied", 1, absl::StatusCode::kPermissionDenied}}) {
+    std::atomic<int> deletions{0};
+    std::atomic<bool> is_gone{false};
+    std::string last;
+    ScriptedServer server([&](const Request& request) -> Reply {
+      if (request.method == "HEAD") return {ScriptedServer::Text(404, "")};
+      if (request.method == "GET") {
+        return {ScriptedServer::Text(200, is_gone
+                                              ? "<ListBucketResult/>"
+                                              : "<ListBucketResult><Contents><Key>d/a</Key><Size>1</Size></Contents>"
+                                                "<Contents><Key>d/b</Key><Size>1</Size></Contents>"
+                                                "</ListBucketResult>")};
+      }
+      last = request.body;
+      if (deletions++ < c.failures) {
+        return {ScriptedServer::Text(
+            200, absl::StrCat("<DeleteResult><Error><Key>d/b</Key><Code>", c.code, "</Code></Error></DeleteResult>"))};
+      }
+      is_gone = true;
+      return {ScriptedServer::Text(200, "<DeleteResult/>")};
+    });
+    const absl::Status deleted = FilesOf(server)->DeleteRecursively("s3://bucket/d");
+    EXPECT_EQ(deleted.code(), c.expected) << deleted;
+    if (!deleted.ok()) {
+      EXPECT_THAT(std::string(deleted.message()), HasSubstr("s3://bucket/d/b"));
+    }
+    if (c.code != "AccessDenied") {
+      EXPECT_THAT(last, AllOf(HasSubstr("d/b"), Not(HasSubstr("d/a"))));
+    }
+  }
+}
+
 TEST(S3FileSystemTest, UploadsInPartsAndCompletes) {
   std::atomic<int> slow{0};
   std::string document;
