@@ -76,16 +76,22 @@ S3Subject SubjectOf(const S3Settings& settings, const S3Call& call) {
           .result = call.result};
 }
 
+// The code of the error in the reply. The content of an object is no document of the store, whatever it contains.
+std::string CodeIn(const S3Call& call, const WebReply& reply) {
+  const bool is_content = call.method == "GET" && call.result.empty() && reply.status / 100 == 2;
+  return is_content ? "" : S3ErrorCode(reply);
+}
+
 bool IsSuccess(const S3Call& call, const WebReply& reply) {
   if (reply.status / 100 != 2) return false;
-  if (call.result.empty()) return S3ErrorCode(reply).empty();
+  if (call.result.empty()) return CodeIn(call, reply).empty();
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   return document.ok() && document->name == call.result;
 }
 
 bool IsPassing(const S3Call& call, const WebReply& reply) {
   if (IsPassingStatus(reply.status)) return true;
-  const std::string code = S3ErrorCode(reply);
+  const std::string code = CodeIn(call, reply);
   if (code.empty()) return reply.status / 100 == 2 && !IsSuccess(call, reply);
   return IsPassingS3Code(code);
 }
@@ -144,7 +150,7 @@ absl::StatusOr<WebReply> S3Client::Send(const S3Call& call) const {
                      ->web.Send([&] { return SignedWebRequest((*connection)->settings, call); },
                                 [&](const WebReply& reply) { return IsPassing(call, reply); });
     if (!reply.ok()) return Annotate(reply.status(), call.target.ToString());
-    if (is_new || S3ErrorCode(*reply) != "ExpiredToken") return reply;
+    if (is_new || CodeIn(call, *reply) != "ExpiredToken") return reply;
     Forget(*connection);  // the file of credentials may have newer ones
   }
 }

@@ -112,6 +112,14 @@ TEST(S3FileSystemTest, ErrorsSayWhatToDo) {
   }
 }
 
+TEST(S3FileSystemTest, TheContentOfAnObjectIsNoError) {
+  for (const char* code : {"InternalError", "ExpiredToken"}) {
+    ScriptedServer server([&](const Request&) { return Reply{ScriptedServer::Text(200, ErrorText(code))}; });
+    EXPECT_EQ(ReadFileToString(FilesOf(server).get(), "s3://bucket/a").value_or("?"), ErrorText(code));
+    EXPECT_EQ(server.requests().size(), 1);
+  }
+}
+
 TEST(S3FileSystemTest, WithoutCredentialsRequestsAreNotSigned) {
   std::atomic<bool> is_signed{false};
   ScriptedServer server([&](const Request& request) {
