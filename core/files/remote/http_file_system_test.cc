@@ -295,7 +295,8 @@ TEST(WebClientTest, RedactsSecrets) {
   EXPECT_EQ(RedactedUrl("https://user:pass@host/a@b?X-Amz-Signature=1#x"), "https://host/a@b?...");
   EXPECT_EQ(RedactedUrl("http://host:80/a"), "http://host:80/a");
   EXPECT_EQ(PercentEncoded("a b/ü~", true), "a%20b/%C3%BC~");
-  EXPECT_EQ(PercentDecoded("a%20b%2F+%zz%"), "a b/ %zz%");
+  EXPECT_EQ(PercentDecoded("a%20b%2F+%zz%", true), "a b/ %zz%");
+  EXPECT_EQ(PercentDecoded("a%20b%2F+%zz%", false), "a b/+%zz%");
 }
 
 }  // namespace

@@ -182,7 +182,9 @@ absl::StatusOr<S3Page> S3Client::List(const S3Path& bucket, const std::string& p
   const absl::StatusOr<XmlElement> listing = ParseXml(reply.body);
   if (!listing.ok()) return Annotate(listing.status(), absl::StrCat("The listing of ", bucket.ToString()));
   const bool is_encoded = listing->Text("EncodingType") == "url";
-  const auto decoded = [&](const std::string& text) { return is_encoded ? PercentDecoded(text) : text; };
+  const auto decoded = [&](const std::string& text) {
+    return is_encoded ? PercentDecoded(text, /*plus_is_space=*/true) : text;
+  };
   S3Page page;
   for (const XmlElement& entry : listing->children) {
     if (entry.name == "Contents") {

@@ -30,7 +30,7 @@ std::string PercentEncoded(absl::string_view text, bool keep_slashes) {
   return encoded;
 }
 
-std::string PercentDecoded(absl::string_view text) {
+std::string PercentDecoded(absl::string_view text, bool plus_is_space) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
     uint32_t code = 0;
@@ -39,7 +39,7 @@ std::string PercentDecoded(absl::string_view text) {
       decoded += static_cast<char>(code);
       i += 2;
     } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
+      decoded += text[i] == '+' && plus_is_space ? ' ' : text[i];
     }
   }
   return decoded;

@@ -12,8 +12,8 @@ namespace weir {
 std::string RedactedUrl(absl::string_view url);
 // Percent-encoded except for letters, digits and "-._~", and for "/" if it is kept.
 std::string PercentEncoded(absl::string_view text, bool keep_slashes);
-// The reverse, with "+" as a space; what is no such code stays.
-std::string PercentDecoded(absl::string_view text);
+// The reverse; a "%" without two digits stays. "+" is a space in forms and in listings of object stores.
+std::string PercentDecoded(absl::string_view text, bool plus_is_space);
 // OK unless the text contains control characters or is too long.
 absl::Status CheckRemotePath(absl::string_view path);
 

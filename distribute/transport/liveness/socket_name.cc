@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "core/files/remote/url_text.h"
 
 namespace weir {
 namespace {
@@ -20,21 +20,6 @@ std::string IPv4(const in_addr& address, in_port_t port) {
   char text[INET_ADDRSTRLEN] = {};
   inet_ntop(AF_INET, &address, text, sizeof(text));
   return absl::StrCat(text, ":", ntohs(port));
-}
-
-std::string PercentDecoded(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3) {
-      decoded.push_back(static_cast<char>(byte));
-      i += 2;
-    } else {
-      decoded.push_back(text[i]);
-    }
-  }
-  return decoded;
 }
 
 }  // namespace
@@ -64,7 +49,7 @@ std::string PeerOfSocket(int socket) {
 std::string PeerOfConnection(absl::string_view connection) {
   if (absl::StartsWith(connection, kUnixPeer)) return kUnixPeer;
   if (!absl::ConsumePrefix(&connection, "ipv4:")) absl::ConsumePrefix(&connection, "ipv6:");
-  std::string name = PercentDecoded(connection);
+  std::string name = PercentDecoded(connection, /*plus_is_space=*/false);
   const size_t scope = name.find('%'), end = name.find(']');
   if (scope < end && end != std::string::npos) name.erase(scope, end - scope);
   return name;
