@@ -59,7 +59,8 @@ Meaning MeaningOfStatus(const S3Settings& settings, const WebReply& reply) {
   if (reply.status == 404) return {absl::StatusCode::kNotFound, "No such file or directory"};
   if (reply.status == 403 || reply.status == 401) return AccessDenied(settings);
   if (reply.status == 412) return {absl::StatusCode::kFailedPrecondition, "the object has been replaced"};
-  if (reply.status == 507 || reply.status == 413) return {absl::StatusCode::kResourceExhausted, "a limit of the store"};
+  if (reply.status == 507 || reply.status == 413)
+    return {absl::StatusCode::kResourceExhausted, "it exceeds a limit of the store"};
   if (IsPassingStatus(reply.status)) {
     return {absl::StatusCode::kUnavailable, "the store is busy or has failed, and did so in several tries"};
   }
@@ -78,7 +79,7 @@ Meaning MeaningOf(const S3Subject& subject, const S3Settings& settings, const Xm
   }
   if (code == "NoSuchUpload") {
     return {absl::StatusCode::kFailedPrecondition,
-            "the upload is gone: it was aborted by another program, or its bucket was deleted meanwhile"};
+            "the upload is gone: it was aborted by another program, or its bucket was deleted"};
   }
   if (code == "RequestTimeTooSkewed") return {absl::StatusCode::kUnauthenticated, ClockAdvice(reply)};
   if (code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" || code == "InvalidToken" ||
@@ -86,7 +87,7 @@ Meaning MeaningOf(const S3Subject& subject, const S3Settings& settings, const Xm
     return WrongCredentials(code);
   }
   if (code == "EntityTooLarge" || code == "QuotaExceeded") {
-    return {absl::StatusCode::kResourceExhausted, "a limit of the store"};
+    return {absl::StatusCode::kResourceExhausted, "it exceeds a limit of the store"};
   }
   if (reply.status == 301 || reply.status == 307 || code == "PermanentRedirect" || code == "TemporaryRedirect" ||
       code == "AuthorizationHeaderMalformed") {

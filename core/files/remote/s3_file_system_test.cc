@@ -46,7 +46,7 @@ std::string ErrorText(absl::string_view code, absl::string_view more = "") {
                       "</Error>");
 }
 
-// What a request of an upload is.
+// The requests of an upload.
 bool IsStart(const Request& request) { return absl::StrContains(request.target, "?uploads="); }
 bool IsPart(const Request& request, int number) {
   return absl::StrContains(request.target, absl::StrCat("partNumber=", number, "&"));
