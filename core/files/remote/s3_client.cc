@@ -166,7 +166,7 @@ absl::Status S3Client::ErrorOf(const S3Call& call, const WebReply& reply, const 
   return S3ErrorInWords(SubjectOf(connection->settings, call), connection->settings, reply, error);
 }
 
-absl::StatusOr<WebReply> S3Client::Ask(const S3Call& call) const {
+absl::StatusOr<WebReply> S3Client::SendChecked(const S3Call& call) const {
   ASSIGN_OR_RETURN(WebReply reply, Send(call));
   RETURN_IF_ERROR(ErrorOf(call, reply));
   return reply;
@@ -178,7 +178,7 @@ absl::StatusOr<S3Page> S3Client::List(const S3Path& bucket, const std::string& p
   call.query = {{"list-type", "2"}, {"prefix", prefix}, {"encoding-type", "url"}, {"max-keys", absl::StrCat(most)}};
   if (!delimiter.empty()) call.query["delimiter"] = delimiter;
   if (!token.empty()) call.query["continuation-token"] = token;
-  ASSIGN_OR_RETURN(const WebReply reply, Ask(call));
+  ASSIGN_OR_RETURN(const WebReply reply, SendChecked(call));
   const absl::StatusOr<XmlElement> listing = ParseXml(reply.body);
   if (!listing.ok()) return Annotate(listing.status(), absl::StrCat("The listing of ", bucket.ToString()));
   const bool is_encoded = listing->Text("EncodingType") == "url";

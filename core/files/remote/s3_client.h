@@ -19,7 +19,7 @@ struct S3Path {
 
   static absl::StatusOr<S3Path> Parse(const std::string& path);
   std::string ToString() const { return absl::StrCat("s3://", bucket, "/", key); }
-  // What the keys of a directory's files begin with.
+  // The beginning of the keys of a directory's files.
   std::string DirectoryPrefix() const { return key.empty() ? "" : key + "/"; }
 };
 
@@ -58,8 +58,8 @@ class S3Client {
 
   // A reply of any status; passing errors are tried again, and expired credentials loaded again.
   absl::StatusOr<WebReply> Send(const S3Call& call) const;
-  // Only a reply that says success.
-  absl::StatusOr<WebReply> Ask(const S3Call& call) const;
+  // As Send, but a reply other than a success is an error.
+  absl::StatusOr<WebReply> SendChecked(const S3Call& call) const;
   // The error that a reply of Send stands for; OK for success.
   absl::Status ErrorOf(const S3Call& call, const WebReply& reply) const;
   // The error that an element of a reply stands for, of one of several objects.

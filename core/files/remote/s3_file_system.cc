@@ -77,7 +77,7 @@ class S3FileSystem : public FileSystem {
     ASSIGN_OR_RETURN(const ObjectStat found, StatObject(source));
     if (source.ToString() == target.ToString()) return absl::OkStatus();
     RETURN_IF_ERROR(Copy(source, found, target));
-    return Annotate(client_->Ask({.method = "DELETE", .target = source}).status(),
+    return Annotate(client_->SendChecked({.method = "DELETE", .target = source}).status(),
                     absl::StrCat("Deleting the copied object after ", to, " was written"));
   }
 
@@ -89,7 +89,7 @@ class S3FileSystem : public FileSystem {
       return is_directory ? IsADirectory(path) : NoSuchObject(path);
     }
     RETURN_IF_ERROR(found);
-    return client_->Ask({.method = "DELETE", .target = target}).status();
+    return client_->SendChecked({.method = "DELETE", .target = target}).status();
   }
 
   absl::Status DeleteRecursively(const std::string& path) override {
@@ -100,7 +100,7 @@ class S3FileSystem : public FileSystem {
     bool found = false;
     if (const absl::Status file = StatObject(target).status(); file.ok()) {
       found = true;
-      RETURN_IF_ERROR(client_->Ask({.method = "DELETE", .target = target}).status());
+      RETURN_IF_ERROR(client_->SendChecked({.method = "DELETE", .target = target}).status());
     } else if (!absl::IsNotFound(file)) {
       return file;
     }
@@ -126,7 +126,7 @@ class S3FileSystem : public FileSystem {
     const absl::Status file = StatObject(target).status();
     if (file.ok()) return IsNoDirectory(path);
     if (!absl::IsNotFound(file)) return file;
-    return client_->Ask({.method = "PUT", .target = {target.bucket, target.key + "/"}}).status();
+    return client_->SendChecked({.method = "PUT", .target = {target.bucket, target.key + "/"}}).status();
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override {
@@ -234,7 +234,7 @@ class S3FileSystem : public FileSystem {
                      .result = "CopyObjectResult",
                      .works_in_silence = true};
       if (!found.etag.empty()) call.headers["x-amz-copy-source-if-match"] = found.etag;
-      return client_->Ask(call).status();
+      return client_->SendChecked(call).status();
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<S3Upload> upload, S3Upload::Start(client_.get(), target));
     for (uint64_t offset = 0; offset < size; offset += piece) {
@@ -256,7 +256,7 @@ class S3FileSystem : public FileSystem {
                          .headers = {{"content-md5", absl::Base64Escape(Md5(document))}},
                          .body = document,
                          .result = "DeleteResult"};
-    ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
+    ASSIGN_OR_RETURN(const WebReply reply, client_->SendChecked(call));
     ASSIGN_OR_RETURN(const XmlElement result, ParseXml(reply.body));
     absl::Status status;
     std::set<std::string> undeleted;

@@ -40,7 +40,7 @@ std::string CopySource(const S3Path& source) {
 absl::StatusOr<std::unique_ptr<S3Upload>> S3Upload::Start(const S3Client* client, const S3Path& target) {
   ASSIGN_OR_RETURN(
       const WebReply reply,
-      client->Ask(
+      client->SendChecked(
           {.method = "POST", .target = target, .query = {{"uploads", ""}}, .result = "InitiateMultipartUploadResult"}));
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   std::string id = document.ok() ? document->Text("UploadId") : "";
@@ -62,7 +62,7 @@ S3Call S3Upload::PartCall() const {
 absl::Status S3Upload::AddPart(absl::string_view data) {
   S3Call call = PartCall();
   call.body = data;
-  ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
+  ASSIGN_OR_RETURN(const WebReply reply, client_->SendChecked(call));
   if (reply.Header("etag").empty()) return errors::DataLoss(target_.ToString(), "; the store gives a part no ETag");
   etags_.push_back(reply.Header("etag"));
   return absl::OkStatus();
@@ -75,7 +75,7 @@ absl::Status S3Upload::AddCopy(const S3Path& source, const std::string& etag, ui
   if (!etag.empty()) call.headers["x-amz-copy-source-if-match"] = etag;
   call.result = "CopyPartResult";
   call.works_in_silence = true;
-  ASSIGN_OR_RETURN(const WebReply reply, client_->Ask(call));
+  ASSIGN_OR_RETURN(const WebReply reply, client_->SendChecked(call));
   const absl::StatusOr<XmlElement> document = ParseXml(reply.body);
   std::string tag = document.ok() ? document->Text("ETag") : "";
   if (tag.empty()) return errors::DataLoss(target_.ToString(), "; the store gives a copied part no ETag");

@@ -49,7 +49,7 @@ absl::Status S3WritableFile::KeepContent() {
   }
   if (size < kMinPart) {
     if (size == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(WebReply content, client_->Ask({.target = target_, .max_reply = kMinPart}));
+    ASSIGN_OR_RETURN(WebReply content, client_->SendChecked({.target = target_, .max_reply = kMinPart}));
     buffer_ = std::move(content.body);
     return absl::OkStatus();
   }
@@ -79,7 +79,7 @@ absl::Status S3WritableFile::Append(absl::string_view data) {
 
 absl::Status S3WritableFile::Publish() {
   if (upload_ == nullptr) {
-    return client_->Ask({.method = "PUT", .target = target_, .body = buffer_}).status();
+    return client_->SendChecked({.method = "PUT", .target = target_, .body = buffer_}).status();
   }
   if (!buffer_.empty()) RETURN_IF_ERROR(UploadPart());
   return upload_->Complete();
