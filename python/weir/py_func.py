@@ -18,6 +18,9 @@ __all__ = ["enable_py_func"]
 
 _OPTIMIZER = b"PythonFunctions"
 _CONNECT_SECONDS = 20
+# A task that answers no ping is considered lost, and the stream is opened again. Without pings a client that only listens
+# does not notice that the task's machine has vanished.
+_PING_MILLISECONDS, _PONG_MILLISECONDS = 20_000, 20_000
 _RECONNECT_SECONDS = (0.05, 2.0)
 # Canonical status codes.
 _UNKNOWN, _INVALID_ARGUMENT, _RESOURCE_EXHAUSTED, _OUT_OF_RANGE, _UNIMPLEMENTED = 2, 3, 8, 11, 12
@@ -188,7 +191,9 @@ class _Service:
         import grpc  # pylint: disable=import-outside-toplevel  # TensorFlow brings it
 
         options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),
-                   ("grpc.enable_http_proxy", 0)]
+                   ("grpc.enable_http_proxy", 0), ("grpc.keepalive_time_ms", _PING_MILLISECONDS),
+                   ("grpc.keepalive_timeout_ms", _PONG_MILLISECONDS), ("grpc.http2.ping_timeout_ms", _PONG_MILLISECONDS),
+                   ("grpc.http2.max_pings_without_data", 0)]
         pause = _RECONNECT_SECONDS[0]
         with grpc.insecure_channel(self._target[len("grpc://"):], options=options) as channel:
             open_stream = channel.stream_stream(

@@ -285,6 +285,21 @@ class Services(PyFuncTest):
         self.addCleanup(service.close)
         self.assertEqual(service.task, "/job:a")
 
+    def test_a_task_that_answers_no_pings_is_lost(self):
+        cluster = weir_cluster.Cluster(sys.argv[1], tasks=1)
+        self.addCleanup(cluster.stop)
+        with mock.patch.multiple(py_func, _PING_MILLISECONDS=1000, _PONG_MILLISECONDS=1000):
+            service = py_func._service_of(cluster.target())
+        self.addCleanup(service.close)
+        process = cluster._processes[0]
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with service._changed:
+                self.assertTrue(service._changed.wait_for(lambda: not service._connected, WAIT))
+        finally:
+            process.send_signal(signal.SIGCONT)
+        service.await_connected(WAIT)
+
 
 SERVING = """
 import sys
