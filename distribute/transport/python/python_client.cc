@@ -26,7 +26,7 @@ void PythonClient::CallAsync(PythonFunctionCall call, absl::Duration timeout, Ca
   absl::StatusOr<grpc::ByteBuffer> message = EncodePythonCall({.id = id, .call = std::move(call)});
   if (!message.ok()) return done(std::move(message).status());
   if (absl::Status status = Add(id, timeout, cancellation, &done); !status.ok()) return done(std::move(status));
-  Write(*std::move(message));
+  Write(id, *std::move(message));
 }
 
 absl::Status PythonClient::Add(uint64_t id, absl::Duration timeout, CancellationManager* cancellation,
@@ -54,11 +54,16 @@ absl::Status PythonClient::Add(uint64_t id, absl::Duration timeout, Cancellation
 
 void PythonClient::Finish(uint64_t id, absl::StatusOr<std::vector<Tensor>> result) {
   Pending pending;
+  grpc::ByteBuffer message;  // released without the lock
   {
     MutexLock lock(mu_);
     auto found = pending_.extract(id);
     if (found.empty()) return;
     pending = std::move(found.mapped());
+    if (auto queued = to_write_.extract(id); !queued.empty()) {
+      queued_bytes_ -= queued.mapped().Length();
+      message = std::move(queued.mapped());
+    }
   }
   // The cancellation may be the one that runs this.
   if (pending.cancellation != nullptr) pending.cancellation->TryDeregister(pending.cancel_token);
@@ -66,13 +71,25 @@ void PythonClient::Finish(uint64_t id, absl::StatusOr<std::vector<Tensor>> resul
   pending.done(std::move(result));
 }
 
-void PythonClient::Write(grpc::ByteBuffer message) {
+void PythonClient::Write(uint64_t id, grpc::ByteBuffer message) {
+  const size_t bytes = message.Length();
+  bool is_full = false;
   {
     MutexLock lock(mu_);
-    if (is_writing_) return to_write_.push_back(std::move(message));
+    if (!pending_.contains(id)) return;  // it has ended already
+    if (is_writing_) {
+      is_full = !to_write_.empty() && queued_bytes_ + bytes > kMaxQueuedBytes;
+      if (!is_full) {
+        queued_bytes_ += bytes;
+        to_write_.emplace(id, std::move(message));
+        return;
+      }
+    }
     is_writing_ = true;
   }
-  options_.stream->Write(message);
+  if (!is_full) return options_.stream->Write(message);
+  Finish(id, errors::ResourceExhausted("The client whose Python has the function reads too slowly: calls of ",
+                                       kMaxQueuedBytes, " bytes wait for it already, which is the limit"));
 }
 
 void PythonClient::OnWritten() {
@@ -83,8 +100,9 @@ void PythonClient::OnWritten() {
       is_writing_ = false;
       return;
     }
-    next = std::move(to_write_.front());
-    to_write_.pop_front();
+    next = std::move(to_write_.begin()->second);
+    to_write_.erase(to_write_.begin());
+    queued_bytes_ -= next.Length();
   }
   options_.stream->Write(next);
 }

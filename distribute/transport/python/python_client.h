@@ -1,8 +1,8 @@
 // The task's end of a stream to a client that serves Python functions.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -17,9 +17,14 @@
 namespace weir {
 
 // Thread-safe. Lives as long as its stream, and as long as its service lists it. `done` of a call runs on the polling
-// thread that takes the client's answer, on the one that cancels, or on a timer's.
+// thread that takes the client's answer, on the one that cancels, or on a timer's. A call that ends before its message
+// is written is not sent.
 class PythonClient : public MessageStream::Listener, public std::enable_shared_from_this<PythonClient> {
  public:
+  // Of the messages that wait for a client that reads slowly. A call that would exceed it is RESOURCE_EXHAUSTED, unless
+  // none waits.
+  static constexpr size_t kMaxQueuedBytes = size_t{1} << 30;
+
   struct Options {
     std::shared_ptr<MessageStream> stream;
     TimerQueue* timers = nullptr;  // outlives the stream
@@ -61,14 +66,16 @@ class PythonClient : public MessageStream::Listener, public std::enable_shared_f
   void Finish(uint64_t id, absl::StatusOr<std::vector<Tensor>> result);
   // Completes all calls, and those that come later.
   void FailAll(const absl::Status& status);
-  void Write(grpc::ByteBuffer message);
+  // Writes the message of a pending call, or queues it.
+  void Write(uint64_t id, grpc::ByteBuffer message);
 
   const Options options_;
   Mutex mu_;
   bool is_greeted_ GUARDED_BY(mu_) = false;
   absl::Status end_ GUARDED_BY(mu_);  // OK until the stream is ending
   bool is_writing_ GUARDED_BY(mu_) = false;
-  std::deque<grpc::ByteBuffer> to_write_ GUARDED_BY(mu_);
+  std::map<uint64_t, grpc::ByteBuffer> to_write_ GUARDED_BY(mu_);  // by call, in the order of the calls
+  size_t queued_bytes_ GUARDED_BY(mu_) = 0;                        // of to_write_
   uint64_t last_id_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Pending> pending_ GUARDED_BY(mu_);
 };

@@ -212,6 +212,50 @@ TEST_F(PythonServiceTest, MalformedMessagesEndTheStream) {
   EXPECT_FALSE(client->End().get().ok());
 }
 
+// A stream whose peer reads nothing.
+class StuckStream : public MessageStream {
+ public:
+  void Start(std::shared_ptr<Listener> listener) override { listener_ = std::move(listener); }
+  void Read() override {}
+  void Write(const grpc::ByteBuffer& message) override { written.push_back(message); }
+  uint64_t BytesFromPeer() const override { return 0; }
+  void Cancel() override {}
+  void Reject(const absl::Status&) override {}
+
+  std::vector<grpc::ByteBuffer> written;
+
+ private:
+  std::shared_ptr<Listener> listener_;
+};
+
+TEST(PythonClientTest, CallsForASlowReaderAreBounded) {
+  TimerQueue timers;
+  const auto stream = std::make_shared<StuckStream>();
+  const auto client = std::make_shared<PythonClient>(
+      PythonClient::Options{.stream = stream, .timers = &timers, .ended = [](const PythonClient*) {}});
+  CancellationManager cancellation;
+  std::vector<absl::Status> ended;
+  const auto call = [&](const std::string& token, size_t bytes) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(Tensor::FromBuffer(DT_INT8, TensorShape({static_cast<int64_t>(bytes)}), new PretendBuffer(bytes)));
+    client->CallAsync({.token = token, .inputs = std::move(inputs)}, absl::Hours(1), &cancellation,
+                      [&ended](auto result) { ended.push_back(result.status()); });
+  };
+  call("written", 1);
+  call("queued", PythonClient::kMaxQueuedBytes - 1000);
+  EXPECT_TRUE(ended.empty());
+  call("too large", 2000);
+  ASSERT_EQ(ended.size(), 1);
+  EXPECT_THAT(ended[0], StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("reads too slowly")));
+
+  cancellation.StartCancel(errors::Cancelled("the step is over"));
+  EXPECT_EQ(ended.size(), 3);
+  client->OnWritten();  // the cancelled call is not sent
+  EXPECT_EQ(stream->written.size(), 1);
+  client->CallAsync({.token = "later"}, absl::Hours(1), nullptr, [](auto) {});
+  EXPECT_EQ(stream->written.size(), 2);
+}
+
 TEST(PythonCodecTest, MessagesHaveALimit) {
   const Tensor large = Tensor::FromBuffer(DT_INT8, TensorShape({1 << 30}), new PretendBuffer(1 << 30));
   EXPECT_THAT(EncodePythonCall({.call = {.token = "f", .inputs = {large, large}}}),
