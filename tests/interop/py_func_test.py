@@ -86,6 +86,14 @@ class Values(PyFuncTest):
             bad = tf1.py_func(lambda: 1 // 0, [], tf.int64)
         self.expect(tf.errors.UnknownError, bad, node=bad.op.name, phrase="ZeroDivisionError")
 
+    def test_an_unavailable_error_on_another_task(self):
+        def function():
+            raise tf.errors.UnavailableError(None, None, "the database is away")
+
+        with tf.device(TASK1):
+            bad = tf1.py_func(function, [], tf.int64)
+        self.expect(tf.errors.UnavailableError, bad, node=bad.op.name, phrase="the database is away")
+
     def test_in_functions_and_loops(self):
         @tf.function
         def squared(x):

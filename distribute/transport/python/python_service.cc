@@ -177,6 +177,7 @@ void PythonService::PassOn(const std::string& task, const std::string& service, 
     if (!answer.ok()) return done(std::move(answer).status());
     absl::StatusOr<WirePythonResult> result = DecodePythonResult(*answer, CpuAllocator());
     if (!result.ok()) return done(std::move(result).status());
+    if (!result->status.ok()) return done(std::move(result->status));
     done(std::move(result->outputs));
   });
 }
@@ -189,8 +190,10 @@ void PythonService::HandleCall(ServerCall* call) {
   }
   CallHere(request->service, std::move(request->call), absl::Milliseconds(request->timeout_in_ms),
            call->options().cancellation, [call](absl::StatusOr<std::vector<Tensor>> outputs) {
-             if (!outputs.ok()) return call->Fail(outputs.status());
-             absl::StatusOr<grpc::ByteBuffer> answer = EncodePythonResult({.outputs = *std::move(outputs)});
+             // Errors are part of the answer: the call's own are cut, and mean that this task is lost.
+             WirePythonResult result{.status = outputs.status()};
+             if (outputs.ok()) result.outputs = *std::move(outputs);
+             absl::StatusOr<grpc::ByteBuffer> answer = EncodePythonResult(result);
              answer.ok() ? call->Finish(*answer) : call->Fail(answer.status());
            });
 }
