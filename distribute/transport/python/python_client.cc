@@ -16,6 +16,22 @@ absl::Status ClientIsGone(absl::string_view why) {
 
 }  // namespace
 
+void PythonClient::Start() {
+  const std::weak_ptr<PythonClient> weak = weak_from_this();
+  options_.timers->Schedule(MonotonicNow() + options_.greeting_timeout, [weak] {
+    if (auto self = weak.lock()) self->EndUnlessGreeted();
+  });
+  options_.stream->Start(shared_from_this());
+}
+
+void PythonClient::EndUnlessGreeted() {
+  {
+    MutexLock lock(mu_);
+    if (is_greeted_) return;
+  }
+  End(errors::DeadlineExceeded("The client named no service for ", absl::FormatDuration(options_.greeting_timeout)));
+}
+
 void PythonClient::CallAsync(PythonFunctionCall call, absl::Duration timeout, CancellationManager* cancellation,
                              PythonFunctions::DoneCallback done) {
   uint64_t id;

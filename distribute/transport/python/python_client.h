@@ -28,6 +28,8 @@ class PythonClient : public MessageStream::Listener, public std::enable_shared_f
   struct Options {
     std::shared_ptr<MessageStream> stream;
     TimerQueue* timers = nullptr;  // outlives the stream
+    // The stream of a client that sends no greeting for that long is ended.
+    absl::Duration greeting_timeout = absl::Seconds(30);
     // Takes the client's first message and returns the answer; an error rejects the client.
     std::function<absl::StatusOr<ServePythonResponse>(const std::shared_ptr<PythonClient>& client,
                                                       const ServePythonRequest& request)>
@@ -37,7 +39,7 @@ class PythonClient : public MessageStream::Listener, public std::enable_shared_f
   };
   explicit PythonClient(Options options) : options_(std::move(options)) {}
 
-  void Start() { options_.stream->Start(shared_from_this()); }
+  void Start();
   // As PythonFunctions::CallAsync.
   void CallAsync(PythonFunctionCall call, absl::Duration timeout, CancellationManager* cancellation,
                  PythonFunctions::DoneCallback done);
@@ -58,6 +60,7 @@ class PythonClient : public MessageStream::Listener, public std::enable_shared_f
     TimerQueue::Token timer;
   };
 
+  void EndUnlessGreeted();
   void Greet(const grpc::ByteBuffer& message);
   // An error if the call cannot be made: `done` is then still the caller's.
   absl::Status Add(uint64_t id, absl::Duration timeout, CancellationManager* cancellation,

@@ -66,6 +66,16 @@ std::vector<ServerStreamMethod> PythonService::Streams() {
 }
 
 void PythonService::Serve(std::shared_ptr<MessageStream> stream) {
+  bool is_full = false;
+  {
+    MutexLock lock(mu_);
+    is_full = streams_ == kMaxStreams;
+    if (!is_full) ++streams_;
+  }
+  if (is_full) {
+    return stream->Reject(
+        errors::ResourceExhausted(kMaxStreams, " clients are connected to ", task_, " already, which is the limit"));
+  }
   PythonClient::Options options{.stream = std::move(stream), .timers = &timers_};
   options.greet = [this](const std::shared_ptr<PythonClient>& client,
                          const ServePythonRequest& request) -> absl::StatusOr<ServePythonResponse> {
@@ -99,6 +109,7 @@ absl::Status PythonService::Add(const std::string& service, const std::shared_pt
 void PythonService::Remove(const PythonClient* client) {
   std::shared_ptr<PythonClient> removed;  // destroyed without the lock
   MutexLock lock(mu_);
+  --streams_;
   const auto found = std::find_if(clients_.begin(), clients_.end(),
                                   [client](const auto& entry) { return entry.second.get() == client; });
   if (found == clients_.end()) return;

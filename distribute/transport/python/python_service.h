@@ -31,6 +31,8 @@ class PythonService {
   // task (s), timeout_in_ms (i; 600,000 by default).
   static constexpr char kOptimizer[] = "PythonFunctions";
   static constexpr size_t kMaxClients = 1024;
+  // Those of clients that connect anew or have not greeted yet are among them.
+  static constexpr size_t kMaxStreams = 2 * kMaxClients;
 
   PythonService(std::string task, const ClusterSpec& cluster);
   ~PythonService();
@@ -61,6 +63,7 @@ class PythonService {
   std::map<std::string, std::string> addresses_;  // by task
   TimerQueue timers_;
   Mutex mu_;
+  size_t streams_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<PythonClient>> clients_ GUARDED_BY(mu_);  // by service
   std::unique_ptr<Relay> relay_ GUARDED_BY(mu_);  // created by the first call for another task
 };

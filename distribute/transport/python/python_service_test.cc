@@ -4,6 +4,7 @@
 #include <future>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "core/testing.h"
 #include "distribute/transport/python/python_codec.h"
 #include "distribute/transport/wire_format.h"
@@ -220,10 +221,14 @@ class StuckStream : public MessageStream {
   void Read() override {}
   void Write(const grpc::ByteBuffer& message) override { written.push_back(message); }
   uint64_t BytesFromPeer() const override { return 0; }
-  void Cancel() override {}
+  void Cancel() override { cancelled.Notify(); }
   void Reject(const absl::Status&) override {}
 
+  // Breaks the cycle of a listener that owns its stream.
+  void Release() { listener_.reset(); }
+
   std::vector<grpc::ByteBuffer> written;
+  absl::Notification cancelled;
 
  private:
   std::shared_ptr<Listener> listener_;
@@ -255,6 +260,18 @@ TEST(PythonClientTest, CallsForASlowReaderAreBounded) {
   EXPECT_EQ(stream->written.size(), 1);
   client->CallAsync({.token = "later"}, absl::Hours(1), nullptr, [](auto) {});
   EXPECT_EQ(stream->written.size(), 2);
+}
+
+TEST(PythonClientTest, AClientThatDoesNotGreetIsDisconnected) {
+  TimerQueue timers;
+  const auto stream = std::make_shared<StuckStream>();
+  std::make_shared<PythonClient>(PythonClient::Options{.stream = stream,
+                                                       .timers = &timers,
+                                                       .greeting_timeout = absl::Milliseconds(1),
+                                                       .ended = [](const PythonClient*) {}})
+      ->Start();
+  EXPECT_TRUE(stream->cancelled.WaitForNotificationWithTimeout(absl::Seconds(60)));
+  stream->Release();
 }
 
 TEST(PythonCodecTest, MessagesHaveALimit) {
