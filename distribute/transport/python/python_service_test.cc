@@ -1,6 +1,7 @@
 // Clients of a PythonService over gRPC, and calls of the same and of another task.
 #include "distribute/transport/python/python_service.h"
 
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -15,6 +16,22 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kSecret[] = "0123456789abcdef";
+
+// Its value; a failure, and a default, if there is none in time.
+template <typename T>
+T Get(std::future<T> future, T otherwise) {
+  if (future.wait_for(std::chrono::seconds(60)) == std::future_status::ready) return future.get();
+  ADD_FAILURE() << "nothing came within 60 s";
+  return otherwise;
+}
+absl::StatusOr<std::vector<Tensor>> Get(std::future<absl::StatusOr<std::vector<Tensor>>> future) {
+  return Get<absl::StatusOr<std::vector<Tensor>>>(std::move(future), errors::Internal("no result"));
+}
+absl::Status Get(std::future<absl::Status> future) {
+  return Get<absl::Status>(std::move(future), errors::Internal("no status"));
+}
+WirePythonCall Get(std::future<WirePythonCall> future) { return Get<WirePythonCall>(std::move(future), {}); }
+std::string Get(std::future<std::string> future) { return Get<std::string>(std::move(future), {}); }
 
 // A client that greets the task and hands its calls to the test.
 class Client : public MessageStream::Listener {
@@ -104,7 +121,7 @@ class PythonServiceTest : public ::testing::Test {
   }
   std::shared_ptr<Client> Connected() {
     auto client = Connect();
-    EXPECT_EQ(client->Task().get(), kTask);
+    EXPECT_EQ(Get(client->Task()), kTask);
     return client;
   }
   static std::shared_ptr<PythonFunctions> Functions(PythonService& service, int64_t timeout_in_ms = 60'000) {
@@ -129,13 +146,13 @@ TEST_F(PythonServiceTest, CallsGoToTheClient) {
   const auto client = Connected();
   auto taken = client->NextCall();
   auto result = Call(*Functions(service_));
-  const WirePythonCall call = taken.get();
+  const WirePythonCall call = Get(std::move(taken));
   EXPECT_EQ(call.call.token, "pyfunc_1");
   EXPECT_TRUE(call.call.eager);
   ExpectTensorEqual(call.call.inputs.at(0), AsTensor<float>({1, 2}));
   EXPECT_EQ(call.service, "");
   client->Answer({.id = call.id, .outputs = {AsScalar<tstring>("a"), AsScalar<int32_t>(3)}});
-  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, result.get());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, Get(std::move(result)));
   ExpectTensorEqual(outputs.at(0), AsScalar<tstring>("a"));
   ExpectTensorEqual(outputs.at(1), AsScalar<int32_t>(3));
 }
@@ -144,8 +161,8 @@ TEST_F(PythonServiceTest, ErrorsArePassedOn) {
   const auto client = Connected();
   auto taken = client->NextCall();
   auto result = Call(*Functions(service_));
-  client->Answer({.id = taken.get().id, .status = errors::OutOfRange("StopIteration")});
-  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kOutOfRange, "StopIteration"));
+  client->Answer({.id = Get(std::move(taken)).id, .status = errors::OutOfRange("StopIteration")});
+  EXPECT_THAT(Get(std::move(result)), StatusIs(absl::StatusCode::kOutOfRange, "StopIteration"));
 }
 
 TEST_F(PythonServiceTest, AnotherTaskPassesItsCallsOn) {
@@ -153,38 +170,38 @@ TEST_F(PythonServiceTest, AnotherTaskPassesItsCallsOn) {
   PythonService other("/job:w/replica:0/task:1", Cluster(server_->address()));
   auto taken = client->NextCall();
   auto result = Call(*Functions(other));
-  client->Answer({.id = taken.get().id, .outputs = {AsScalar<int32_t>(4)}});
-  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, result.get());
+  client->Answer({.id = Get(std::move(taken)).id, .outputs = {AsScalar<int32_t>(4)}});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> outputs, Get(std::move(result)));
   ExpectTensorEqual(outputs.at(0), AsScalar<int32_t>(4));
 
   taken = client->NextCall();
   result = Call(*Functions(other));
   const absl::Status error = errors::Unavailable(std::string(100'000, 'x'));
-  client->Answer({.id = taken.get().id, .status = error});
-  EXPECT_EQ(result.get().status(), error);  // neither cut nor a loss of the other task
+  client->Answer({.id = Get(std::move(taken)).id, .status = error});
+  EXPECT_EQ(Get(std::move(result)).status(), error);  // neither cut nor a loss of the other task
 }
 
 TEST_F(PythonServiceTest, WithoutItsClientACallFails) {
-  EXPECT_THAT(Call(*Functions(service_)).get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not connected")));
+  EXPECT_THAT(Get(Call(*Functions(service_))), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not connected")));
   const auto client = Connected();
   auto taken = client->NextCall();
   auto result = Call(*Functions(service_));
-  taken.get();
+  Get(std::move(taken));
   client->stream().Cancel();
-  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("its process ended")));
+  EXPECT_THAT(Get(std::move(result)), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("its process ended")));
 }
 
 TEST_F(PythonServiceTest, AnotherClientOfTheServiceReplacesIt) {
   const auto first = Connected();
   auto taken = first->NextCall();
   auto result = Call(*Functions(service_));
-  taken.get();
+  Get(std::move(taken));
   const auto second = Connected();
-  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("connected anew")));
+  EXPECT_THAT(Get(std::move(result)), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("connected anew")));
   taken = second->NextCall();
   result = Call(*Functions(service_));
-  second->Answer({.id = taken.get().id});
-  EXPECT_THAT(result.get(), IsOk());
+  second->Answer({.id = Get(std::move(taken)).id});
+  EXPECT_THAT(Get(std::move(result)), IsOk());
 }
 
 TEST_F(PythonServiceTest, CancellationAndTimeEndACall) {
@@ -192,26 +209,26 @@ TEST_F(PythonServiceTest, CancellationAndTimeEndACall) {
   CancellationManager cancellation;
   auto taken = client->NextCall();
   auto result = Call(*Functions(service_), &cancellation);
-  const uint64_t id = taken.get().id;
+  const uint64_t id = Get(std::move(taken)).id;
   cancellation.StartCancel(errors::Cancelled("the step is over"));
-  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kCancelled, "the step is over"));
+  EXPECT_THAT(Get(std::move(result)), StatusIs(absl::StatusCode::kCancelled, "the step is over"));
   client->Answer({.id = id});  // too late: has no effect
-  EXPECT_THAT(Call(*Functions(service_), &cancellation).get(), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(Get(Call(*Functions(service_), &cancellation)), StatusIs(absl::StatusCode::kCancelled));
   taken = client->NextCall();
-  EXPECT_THAT(Call(*Functions(service_, 1)).get(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1ms")));
+  EXPECT_THAT(Get(Call(*Functions(service_, 1))), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1ms")));
 }
 
 TEST_F(PythonServiceTest, MalformedMessagesEndTheStream) {
   const auto short_secret = Connect("short");
-  EXPECT_THAT(short_secret->End().get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to 128")));
+  EXPECT_THAT(Get(short_secret->End()), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to 128")));
   const auto client = Connected();
   auto taken = client->NextCall();
   auto result = Call(*Functions(service_));
-  taken.get();
+  Get(std::move(taken));
   const grpc::Slice bytes("\x22\xff\xff");
   client->stream().Write(grpc::ByteBuffer(&bytes, 1));
-  EXPECT_THAT(result.get(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PythonResult")));
-  EXPECT_FALSE(client->End().get().ok());
+  EXPECT_THAT(Get(std::move(result)), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PythonResult")));
+  EXPECT_FALSE(Get(client->End()).ok());
 }
 
 // A stream whose peer reads nothing.
@@ -291,7 +308,7 @@ TEST_F(PythonServiceTest, OptionsAreChecked) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("timeout_in_ms")));
   ASSERT_OK_AND_ASSIGN(const auto stranger,
                        service_.FunctionsOf(SessionOptions(kSecret, "/job:x/replica:0/task:0", 1)));
-  EXPECT_THAT(Call(*stranger).get(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/job:x")));
+  EXPECT_THAT(Get(Call(*stranger)), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/job:x")));
 }
 
 }  // namespace
