@@ -21,6 +21,25 @@ MasterWatch::Master MasterOf(const WorkerSession& session) {
   return {options.master_task, static_cast<uint64_t>(options.master_incarnation)};
 }
 
+// Of a session with a cluster of its own: its tasks have other names than those by which calls are passed on.
+class UnreachableFunctions : public PythonFunctions {
+ public:
+  void CallAsync(PythonFunctionCall, CancellationManager*, DoneCallback done) override {
+    done(errors::Unimplemented("A session with a cluster_def of its own cannot call functions in the client's Python: ",
+                               "start the servers with the whole cluster, and open the session without a cluster_def"));
+  }
+};
+
+PythonFunctionsOf WithoutCalls(PythonFunctionsOf python) {
+  if (!python) return nullptr;
+  return [python = std::move(python)](
+             const tensorflow::GraphOptions& options) -> absl::StatusOr<std::shared_ptr<PythonFunctions>> {
+    ASSIGN_OR_RETURN(const std::shared_ptr<PythonFunctions> functions, python(options));
+    if (functions == nullptr) return nullptr;
+    return std::make_shared<UnreachableFunctions>();
+  };
+}
+
 }  // namespace
 
 void Worker::WatchMasters() {
@@ -79,6 +98,7 @@ absl::StatusOr<std::shared_ptr<WorkerSession>> Worker::NewSession(
   const std::string task = TaskName(server.job_name(), server.task_index());
   ASSIGN_OR_RETURN(session.task, DeviceName::Parse(task));
   ASSIGN_OR_RETURN(session.remote_rendezvous, options_.cluster_rendezvous(cluster, task));
+  session.python = WithoutCalls(std::move(session.python));
   session.isolate_state = true;  // its devices have other names
   return std::make_shared<WorkerSession>(std::move(session));
 }

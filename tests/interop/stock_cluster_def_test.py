@@ -5,12 +5,17 @@ each started alone.
 """
 import sys
 import unittest
+from pathlib import Path
 
 import weir_cluster
 
 weir_cluster.run_with_tensorflow()
 import tensorflow as tf
 from tensorflow.core.protobuf import cluster_pb2
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+sys.dont_write_bytecode = True
+import weir  # noqa: E402
 
 tf1 = tf.compat.v1
 tf1.disable_v2_behavior()
@@ -127,6 +132,17 @@ class ClusterDef(unittest.TestCase):
         with session(0, cluster_def(0, 1)) as one:
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Input to reshape is a tensor with 2 values"):
                 one.run(wrong, {wrong.op.inputs[0]: [1, 2]})
+
+    def test_python_functions_are_unimplemented(self):
+        config = weir.enable_py_func(servers[0].target(), tf1.ConfigProto(cluster_def=cluster_def(0, 1)))
+        for task in range(2):
+            with tf.device("/job:trainer/task:%d" % task):
+                number = tf1.py_func(lambda: 1, [], tf.int64)
+                constant = tf1.placeholder_with_default(2, []) + 1
+            with tf1.Session(servers[0].target(), config=config) as one:
+                self.assertEqual(one.run(constant), 3)
+                with self.assertRaisesRegex(tf.errors.UnimplementedError, "cluster_def of its own cannot call functions"):
+                    one.run(number)
 
     def test_a_session_without_meanwhile(self):
         a = tf1.placeholder_with_default(1, []) + 1
