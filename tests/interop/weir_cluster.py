@@ -34,8 +34,16 @@ def run_with_tensorflow():
         sys.exit(SKIPPED)
 
 
+_libc = ctypes.CDLL(None)  # loaded before a fork
+
+
+def end_with_parent():
+    """In a child: it is killed when the thread that started it ends, however it ends."""
+    _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def _prepare(address_space):
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    end_with_parent()
     if address_space:
         resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 

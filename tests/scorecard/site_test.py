@@ -14,7 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/interop"), str(ROOT / "tests/scorecard")]
-from weir_cluster import run_with_tensorflow  # noqa: E402
+from weir_cluster import end_with_parent, run_with_tensorflow  # noqa: E402
 
 run_with_tensorflow()
 os.environ["WEIR_PROGRAM"] = sys.argv[1]
@@ -39,7 +39,8 @@ with tempfile.TemporaryDirectory() as folder, weir.launch(workers=2) as cluster:
     paths = os.pathsep.join([str(ROOT / "tests/scorecard/site"), str(ROOT / "python")])
     environment = {**os.environ, "PYTHONPATH": paths, "WEIR_TARGET": cluster.target, "WEIR_SCORECARD_V1": "1",
                    "WEIR_SCORECARD_LOG": str(log)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False,
+                          preexec_fn=end_with_parent)
     assert done.returncode == 0, done.stderr
     record = json.loads(log.read_text())
 assert (record["sessions"], record["steps"], record["failed_steps"], record["error"]) == (1, 11, 0, ""), record
