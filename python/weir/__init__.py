@@ -148,7 +148,7 @@ class Cluster:
         return self._processes[f"{job}-{index}"]
 
     def log(self, job: str, index: int = 0) -> str:
-        """What a task has written to its log."""
+        """The text of a task's log."""
         return self._log_file(f"{job}-{index}").read_text(errors="replace")
 
     def close(self) -> None:

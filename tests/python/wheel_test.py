@@ -26,7 +26,7 @@ class WheelTree(unittest.TestCase):
         subprocess.run([WHEEL_TREE, cls.build, cls.tree], check=True, timeout=LIMIT)
 
     def python(self, text: str) -> str:
-        """What a Python program prints that has the tree, and no program of Weir on its path."""
+        """The output of a Python program with the tree and without a program of Weir on its path."""
         environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -76,7 +76,7 @@ def _module(name, **members):
 
 
 def _restore_removed_names():
-    """What TensorFlow's modules had under other names when the programs were written."""
+    """Restores names that TensorFlow's modules had when the programs were written."""
     from tensorflow.python.framework import ops, tensor_conversion_registry
     from tensorflow.python.util import nest
 
@@ -85,7 +85,7 @@ def _restore_removed_names():
 
 
 def _use_version_1():
-    """What TensorFlow's migration guide tells a program to import, under the old name."""
+    """Provides tensorflow.compat.v1, which TensorFlow's migration guide recommends, under the old name."""
     import tensorflow.compat.v1 as v1
 
     real = sys.modules["tensorflow"]
