@@ -21,7 +21,7 @@ class Program:
     version_1: bool = True  # written for `import tensorflow` to be TensorFlow 1
     data: str = ""  # of make_data.py
     seconds: int = 30  # after which it has run long enough
-    measure: str = r"loss: ([\d.e+-]+)"  # a pattern of the number that tells how well it has trained
+    measure: str = r"loss: ([\d.e+-]+)"  # a pattern of the number that measures its training
     rises: bool = False  # whether that grows
     is_test_suite: bool = False  # errors of steps are part of it
     variables: Dict[str, str] = dataclasses.field(default_factory=dict)
@@ -81,11 +81,11 @@ Each program is taken from the Python package index at the version shown, and it
 - its sessions get the cluster's target, [`weir.enable_py_func`](from_tensorflow.md#py_func) and variables of their own
   (`isolate_session_state`), as sessions in the process have;
 - `import tensorflow` is `tensorflow.compat.v1`, with `tf_slim` in the place of `tf.contrib`, where the program was written for
-  TensorFlow 1; names that Python 3.11, TensorFlow 2 and Keras 2.15 dropped are there again;
+  TensorFlow 1; some names that Python 3.11, TensorFlow 2 and Keras 2.15 dropped are restored;
 - data sets that would be downloaded are made: MNIST from scikit-learn's digits, texts for IMDB and Reuters from random words.
 
-A program works if it ends well, or runs for its whole 30 seconds, no step fails, and its loss falls. A test suite works if all its tests
-pass. *Steps* are `Session.run` and callables on Weir, *ops* the different ops in its graphs there.
+A program works if it ends well or runs until it is stopped at its time limit, no step fails, and its measure, where it prints one,
+improves. A test suite works if all its tests pass. *Steps* are `Session.run` and callables on Weir, *ops* the different ops in its graphs there.
 
 | program | source | in TensorFlow | on Weir | steps | ops | measure in TensorFlow | measure on Weir | seconds |
 | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |

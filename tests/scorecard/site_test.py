@@ -55,5 +55,6 @@ better, worse = {**result, "measures": losses}, {**result, "failed_steps": 1, "e
 measured = programs.Program(name="p", source="s", command=[], package="k==1")
 assert scorecard["works"](measured, better) and not scorecard["works"](measured, {**result, "measures": losses[::-1]})
 text = scorecard["page"]({program.name: {"tensorflow": better, "weir": worse}})
-assert "**0 of 1** programs" in text and "fails: InternalError: no" in text, text
+assert f"Of {len(programs.PROGRAMS)} programs, 1 were run: **0 of 1** work" in text and text.count("| not run | not run |") == len(programs.PROGRAMS) - 1, text
+assert "fails: InternalError: no" in text, text
 print("passed")

@@ -60,6 +60,11 @@ def _split_layers(module):
         sys.modules.setdefault("keras.layers." + name, module)
 
 
+def _split_utilities(module):
+    """A module of utilities that Keras had."""
+    sys.modules.setdefault("keras.utils.generic_utils", module)
+
+
 def _restore_old_python():
     """Names that Python 3 had when the programs were written."""
     for name in ("Callable", "Iterable", "Iterator", "Mapping", "MutableMapping", "Sequence", "Set"):
@@ -71,4 +76,5 @@ def _restore_old_python():
 if "WEIR_SCORECARD_LOG" in os.environ:
     _restore_old_python()
     sys.meta_path[:0] = [_Patcher("tensorflow", _redirect_sessions), _Patcher("keras.src.utils.data_utils", _take_any_file),
-                         _Patcher("keras.optimizers", _use_old_optimizers), _Patcher("keras.layers", _split_layers)]
+                         _Patcher("keras.optimizers", _use_old_optimizers), _Patcher("keras.layers", _split_layers),
+                         _Patcher("keras.utils", _split_utilities)]
