@@ -129,10 +129,9 @@ void AddHyperParameters(const std::map<std::string, double>& parameters, tensorf
   AddPluginData("_hparams_/session_start_info", data, summary);
 }
 
-void AddHyperParametersEnd(bool succeeded, tensorflow::Summary* summary) {
+void AddHyperParametersEnd(tensorflow::Summary* summary) {
   tensorboard::hparams::HParamsPluginData data;
-  data.mutable_session_end_info()->set_status(succeeded ? tensorboard::hparams::STATUS_SUCCESS
-                                                        : tensorboard::hparams::STATUS_FAILURE);
+  data.mutable_session_end_info()->set_status(tensorboard::hparams::STATUS_SUCCESS);
   data.mutable_session_end_info()->set_end_time_secs(Now());
   AddPluginData("_hparams_/session_end_info", data, summary);
 }

@@ -17,9 +17,10 @@ namespace weir {
 // metadata of its plug-in. Images with one tag except for their number become one value. Others stay as they are.
 void ConvertToTensors(tensorflow::Summary* summary);
 
-// The beginning of a training with these hyper-parameters, and its end.
+// The beginning of a training with these hyper-parameters, and its successful end. One without an end is shown as
+// running.
 void AddHyperParameters(const std::map<std::string, double>& parameters, tensorflow::Summary* summary);
-void AddHyperParametersEnd(bool succeeded, tensorflow::Summary* summary);
+void AddHyperParametersEnd(tensorflow::Summary* summary);
 
 // Empties constants of more than 1 KiB, which TensorBoard does not show either.
 void DropLargeConstants(tensorflow::GraphDef* graph);

@@ -37,7 +37,7 @@ struct ImageSummary {
   int64_t max_images = 3;
 };
 
-// How values are written; TensorBoard shows both alike.
+// The form in which values are written; TensorBoard shows both alike.
 enum class SummaryFormat {
   kValues,   // as TensorFlow 1 and its estimators do
   kTensors,  // as tf.summary of TensorFlow 2 does
@@ -55,7 +55,8 @@ struct SummaryHookOptions {
   // The graph is written when the loop begins, without large constants. The statistics of traced steps (ProfileHook) go
   // with it, as the run metadata "step N".
   std::optional<Scope> graph;
-  std::map<std::string, double> hyper_parameters;  // for the HPARAMS page, with the training's state
+  // For the HPARAMS page, where a training that failed stays one that runs: only a successful end is written.
+  std::map<std::string, double> hyper_parameters;
   SummaryFormat format = SummaryFormat::kValues;
   bool every_task = false;  // tasks then need directories of their own
   std::shared_ptr<FileSystemRegistry> files = FileSystemRegistry::Default();

@@ -63,10 +63,11 @@ class SummaryWriting : public TrainingHook {
   }
 
   absl::Status End(Session&, int64_t global_step) override {
-    if (options_.hyper_parameters.empty()) return absl::OkStatus();
+    // A loop that repeats its last steps ends again.
+    if (options_.hyper_parameters.empty() || std::exchange(has_ended_, true)) return absl::OkStatus();
     tensorflow::Event event;
     event.set_step(global_step);
-    AddHyperParametersEnd(true, event.mutable_summary());
+    AddHyperParametersEnd(event.mutable_summary());
     events_.Write(&event);
     return absl::OkStatus();
   }
@@ -156,7 +157,7 @@ class SummaryWriting : public TrainingHook {
   std::vector<Output> in_step_;  // images, then serialised summaries
   StepInterval interval_;
   EventLog events_;
-  bool has_begun_ = false, is_due_ = false;
+  bool has_begun_ = false, has_ended_ = false, is_due_ = false;
   int64_t last_step_ = 0;
   absl::Time last_time_;
 };
