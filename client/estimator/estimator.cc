@@ -90,7 +90,7 @@ absl::StatusOr<double> ScalarOf(const Tensor& value, const std::string& name) {
   return errors::InvalidArgument("'", name, "' is ", value.DebugString(), "; a float scalar is needed");
 }
 
-// What TensorBoard shows of a training.
+// Hooks that write the events and profiles of a training for TensorBoard.
 void AddBoardHooks(const RunConfig& config, const TrainingGraph& graph,
                    std::vector<std::shared_ptr<TrainingHook>>* hooks) {
   const std::string& directory = config.log_directory();

@@ -36,7 +36,7 @@ absl::Status Describe(const std::map<std::string, Output>& outputs, const ShapeR
   return absl::OkStatus();
 }
 
-// What loaders run, besides reading the graph.
+// The ops that loaders run.
 struct LoadSteps {
   std::optional<Saver> saver;  // none without variables
   Operation init;              // invalid if there is nothing to initialise

@@ -163,7 +163,7 @@ TEST_F(HooksTest, AProfileHasAFileForEachTaskAndAPlaneForEachGpu) {
   EXPECT_THAT(EventNames(space.planes(1)), ElementsAre("step 7", "a/b:MatMul", "a/b:MatMul"));
 }
 
-TEST_F(HooksTest, TimesWithoutSenseMakeAProfile) {
+TEST_F(HooksTest, AProfileHasValidTimesForAnyStatistics) {
   tensorflow::StepStats stats;
   tensorflow::DeviceStepStats* const device = stats.add_dev_stats();
   device->set_device("nonsense");
@@ -279,7 +279,7 @@ TEST_F(HooksTest, OnlyTheChiefWritesByDefault) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
-TEST_F(HooksTest, AFullDiskCostsOnlyEvents) {
+TEST_F(HooksTest, AFullDiskDoesNotEndTraining) {
   const auto faulty = std::make_shared<FaultInjectingFileSystem>(files_);
   const auto registry = std::make_shared<FileSystemRegistry>();
   ASSERT_THAT(registry->Register("", faulty), IsOk());
@@ -297,7 +297,7 @@ TEST_F(HooksTest, AFullDiskCostsOnlyEvents) {
   EXPECT_THAT(steps, UnorderedElementsAre(2, 6));
 }
 
-TEST_F(HooksTest, ADirectoryThatCannotBeMadeCostsOnlyEvents) {
+TEST_F(HooksTest, ADirectoryThatCannotBeMadeDoesNotEndTraining) {
   ASSERT_THAT(WriteStringToFile(files_, directory_.Path("file"), "no directory"), IsOk());
   const std::string below = directory_.Path("file/logs");
   options_.hooks = {SummaryHook({.directory = below, .every = 1, .scalars = {{"steps", 0}}, .graph = scope_}),
