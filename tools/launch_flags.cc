@@ -25,10 +25,10 @@ CommandDocs LaunchDocs() {
                          {"1", "The cluster cannot start."},
                          {"2", "A flag is wrong."},
                          {"126, 127", "The program cannot be run, or does not exist."}},
-          .sections = {
-              {"ENVIRONMENT",
-               "TF_CONFIG is set for each task, and WEIR_LOGDIR with --logdir. NO_COLOR: prefixes have no colours on a "
-               "terminal."}}};
+          .sections = {{"ENVIRONMENT",
+                        "TF_CONFIG is set for each task, and WEIR_LOGDIR with --tensorboard-dir. NO_COLOR: prefixes "
+                        "have no colours on a "
+                        "terminal."}}};
 }
 
 void AddTaskCounts(CLI::App& app, LaunchCommand& launch) {
@@ -60,7 +60,7 @@ void AddFailureFlags(CLI::App& app, LaunchCommand& launch, double& grace) {
                  "Also write each task's output to a file in this directory: worker-0.log")
       ->type_name("DIR")
       ->group(kGroup);
-  app.add_option("--logdir", launch.board_directory,
+  app.add_option("--tensorboard-dir", launch.board_directory,
                  "Set WEIR_LOGDIR, where programs write for TensorBoard, to the absolute path of this directory")
       ->type_name("DIR")
       ->group(kGroup);

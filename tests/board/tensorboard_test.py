@@ -187,7 +187,7 @@ def main(weir, board_events, estimator, data):
             finish([board_events, os.path.join(logs, form), form], check=True)
         # Two workers and an evaluator; the chief alone writes.
         launched = os.path.join(logs, "launched")
-        finish([weir, "launch", "-n", "2", "--evaluator", "--logdir", launched, "--", estimator, "--data",
+        finish([weir, "launch", "-n", "2", "--evaluator", "--tensorboard-dir", launched, "--", estimator, "--data",
                 data, "--model-dir", os.path.join(directory, "model"), "--steps", "300", "--checkpoint-steps", "100",
                 "--profile-steps", "200"], check=True)
         assert len(glob.glob(f"{launched}/events.out.tfevents.*")) == 1, os.listdir(launched)

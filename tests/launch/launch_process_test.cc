@@ -227,10 +227,10 @@ TEST(LaunchTest, LogsGoToFilesToo) {
 
 TEST(LaunchTest, TasksKnowWhereToWriteForTensorBoard) {
   ScratchDirectory scratch;
-  Launched launched(Script({"--logdir", scratch.Path("logs")}, "cd /; echo at $WEIR_LOGDIR"));
+  Launched launched(Script({"--tensorboard-dir", scratch.Path("logs")}, "cd /; echo at $WEIR_LOGDIR"));
   EXPECT_EQ(launched.AwaitEnd(), 0);
   EXPECT_EQ(launched.text(), absl::StrCat("[worker 0] at ", scratch.Path("logs"), "\n"));
-  Launched relative(Script({"--logdir", "logs"}, "echo at $WEIR_LOGDIR"));
+  Launched relative(Script({"--tensorboard-dir", "logs"}, "echo at $WEIR_LOGDIR"));
   EXPECT_EQ(relative.AwaitEnd(), 0);
   EXPECT_THAT(relative.text(), AllOf(StartsWith("[worker 0] at /"), EndsWith("/logs\n")));
 }

@@ -1,7 +1,5 @@
 #include "tools/launch/launch.h"
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <utility>
 
@@ -22,13 +20,12 @@ absl::Status MakeLogDirectory(const std::string& path) {
 }
 
 // Absolute, because programs may change their directory; file systems with a scheme have no relative paths.
-absl::Status SetBoardDirectory(const std::string& path) {
-  if (path.empty()) return absl::OkStatus();
+absl::StatusOr<std::string> WholePath(const std::string& path) {
+  if (path.empty()) return path;
   std::error_code error;
   const std::string whole = absl::StrContains(path, "://") ? path : std::filesystem::absolute(path, error).string();
-  if (error) return errors::InvalidArgument("--logdir ", path, ": ", error.message());
-  setenv("WEIR_LOGDIR", whole.c_str(), 1);
-  return absl::OkStatus();
+  if (error) return errors::InvalidArgument("--tensorboard-dir ", path, ": ", error.message());
+  return whole;
 }
 
 }  // namespace
@@ -42,13 +39,14 @@ absl::StatusOr<int> RunLaunch(const LaunchCommand& command) {
                                         .chief = command.chief,
                                         .evaluator = command.evaluator}));
   RETURN_IF_ERROR(MakeLogDirectory(command.log_directory));
-  RETURN_IF_ERROR(SetBoardDirectory(command.board_directory));
+  ASSIGN_OR_RETURN(const std::string board_directory, WholePath(command.board_directory));
   return RunGuarded([&](const GuardedProcess& process) {
     Launcher launcher({.command = command.command,
                        .keep_going = command.keep_going,
                        .restarts = command.restarts,
                        .grace = command.grace,
-                       .log_directory = command.log_directory},
+                       .log_directory = command.log_directory,
+                       .board_directory = board_directory},
                       tasks->tasks(), process);
     return launcher.Run();
   });

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
@@ -27,6 +28,7 @@ constexpr int kColors[] = {32, 36, 33, 35, 34, 31};
 constexpr size_t kReadBytes = 64 << 10;
 constexpr int kReadsOfAPipe = 16;
 constexpr int kLostLog = -2;
+constexpr char kBoardVariable[] = "WEIR_LOGDIR=";
 
 bool IsColored(int fd) {
   const char* const term = std::getenv("TERM");
@@ -145,10 +147,18 @@ absl::Status Launcher::OpenLog(Task& task) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> Launcher::EnvironmentOf(const Task& task) const {
+  std::vector<std::string> variables = EnvironmentWith("TF_CONFIG", task.what.tf_config);
+  if (options_.board_directory.empty()) return variables;
+  std::erase_if(variables, [](const std::string& variable) { return absl::StartsWith(variable, kBoardVariable); });
+  variables.push_back(absl::StrCat(kBoardVariable, options_.board_directory));
+  return variables;
+}
+
 void Launcher::Start(Task& task) {
   task.start_at = absl::InfiniteFuture();
   absl::Status status = OpenLog(task);
-  if (status.ok()) status = task.process.Start(options_.command, EnvironmentWith("TF_CONFIG", task.what.tf_config));
+  if (status.ok()) status = task.process.Start(options_.command, EnvironmentOf(task));
   if (status.ok()) return;
   Say(absl::StrCat(task.name, " cannot start: ", status.message()));
   task.restarts_left = 0;

@@ -28,7 +28,8 @@ class Launcher {
     bool keep_going = false;
     int restarts = 0;  // per task
     absl::Duration grace;
-    std::string log_directory;  // an existing directory, or empty
+    std::string log_directory;    // an existing directory, or empty
+    std::string board_directory;  // WEIR_LOGDIR for the tasks; empty: that of this process
   };
 
   Launcher(Options options, const std::vector<LaunchTask>& tasks, const GuardedProcess& process);
@@ -52,6 +53,7 @@ class Launcher {
 
   void Start(Task& task);
   absl::Status OpenLog(Task& task);
+  std::vector<std::string> EnvironmentOf(const Task& task) const;
   // One iteration of the event loop: waits for an event and handles it.
   void Turn();
   void Wait(std::vector<pollfd>* files);
