@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -25,6 +27,29 @@ std::string UniqueName(absl::string_view path, std::set<std::string>* taken) {
     name = absl::StrCat(base.substr(0, dot), "_", i, base.substr(dot));
   }
   return name;
+}
+
+std::string UniqueNodeName(const std::string& base, std::set<std::string>* taken) {
+  std::string name = base;
+  for (int i = 1; !taken->insert(name).second; ++i) name = absl::StrCat(base, "_", i);
+  return name;
+}
+
+// The file of a node that fills a table; nullopt for other nodes.
+std::optional<InputRef> FileOf(const tensorflow::NodeDef& node) {
+  if (!absl::StartsWith(node.op(), "InitializeTableFromTextFile") || node.input_size() < 2) return std::nullopt;
+  return ParseInputRef(node.input(1));
+}
+
+// A copy of the asset's constant, with the path in the model's folder.
+void AddAssetConstant(const ModelAssetFile& asset, const std::string& name, tensorflow::GraphDef* graph) {
+  tensorflow::NodeDef copy;
+  for (const tensorflow::NodeDef& node : graph->node()) {
+    if (node.name() == asset.node) copy = node;
+  }
+  copy.set_name(name);
+  SetNodeAttr("value", Tensor::Scalar<tstring>(JoinPath(kFolder, asset.name)), &copy);
+  *graph->add_node() = std::move(copy);
 }
 
 absl::Status CopyFile(FileSystem& from, const std::string& source, FileSystem& to, const std::string& target) {
@@ -52,12 +77,12 @@ std::vector<ModelAssetFile> FindAssets(const tensorflow::GraphDef& graph) {
   std::set<std::string> taken;
   std::vector<ModelAssetFile> assets;
   for (const tensorflow::NodeDef& node : graph.node()) {
-    if (!absl::StartsWith(node.op(), "InitializeTableFromTextFile") || node.input_size() < 2) continue;
-    const std::optional<InputRef> file = ParseInputRef(node.input(1));
+    const std::optional<InputRef> file = FileOf(node);
     const auto constant = file.has_value() ? constants.find(file->node) : constants.end();
     Tensor path;
     if (constant == constants.end() || !GetNodeAttr(*constant->second, "value", &path).ok()) continue;
-    const std::string text(path.scalar<tstring>());
+    if (path.dtype() != DT_STRING || path.NumElements() != 1) continue;  // an imported graph may hold anything
+    const std::string text(path.data<tstring>()[0]);
     if (names.find(text) == names.end()) names[text] = UniqueName(text, &taken);
     assets.push_back({.node = constant->first, .path = text, .name = names[text]});
   }
@@ -65,16 +90,23 @@ std::vector<ModelAssetFile> FindAssets(const tensorflow::GraphDef& graph) {
 }
 
 void DescribeAssets(const std::vector<ModelAssetFile>& assets, tensorflow::MetaGraphDef* graph) {
-  absl::flat_hash_map<std::string, std::string> names;
+  tensorflow::GraphDef& nodes = *graph->mutable_graph_def();
+  std::set<std::string> taken;
+  for (const tensorflow::NodeDef& node : nodes.node()) taken.insert(node.name());
+  absl::flat_hash_map<std::string, std::string> replacements;  // by the constant
   for (const ModelAssetFile& asset : assets) {
-    if (!names.emplace(asset.node, asset.name).second) continue;
+    if (replacements.contains(asset.node)) continue;
+    const std::string name = UniqueNodeName(asset.node + "/asset", &taken);
+    replacements[asset.node] = name;
+    AddAssetConstant(asset, name, &nodes);
     tensorflow::AssetFileDef& file = *graph->add_asset_file_def();
-    file.mutable_tensor_info()->set_name(asset.node + ":0");
+    file.mutable_tensor_info()->set_name(name + ":0");
     file.set_filename(asset.name);
   }
-  for (tensorflow::NodeDef& node : *graph->mutable_graph_def()->mutable_node()) {
-    const auto name = names.find(node.name());
-    if (name != names.end()) SetNodeAttr("value", Tensor::Scalar<tstring>(JoinPath(kFolder, name->second)), &node);
+  for (tensorflow::NodeDef& node : *nodes.mutable_node()) {
+    const std::optional<InputRef> file = FileOf(node);
+    const auto found = file.has_value() ? replacements.find(file->node) : replacements.end();
+    if (found != replacements.end()) *node.mutable_input(1) = found->second;
   }
 }
 

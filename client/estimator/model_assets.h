@@ -20,10 +20,11 @@ struct ModelAssetFile {
   std::string name;  // in the model's folder "assets"; unique in it
 };
 
-// The text files that the graph's tables are made from. A path that is not a constant stays as it is.
+// The text files that the graph's tables are made from. A path that is not a constant string stays as it
+// is.
 std::vector<ModelAssetFile> FindAssets(const tensorflow::GraphDef& graph);
 
-// Declares the assets, and puts their names in place of the paths.
+// Declares the assets, and gives the tables constants with their names. Other users of a path's constant keep it.
 void DescribeAssets(const std::vector<ModelAssetFile>& assets, tensorflow::MetaGraphDef* graph);
 
 // Copies the files into the model's folder `dir`.
