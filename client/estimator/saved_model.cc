@@ -1,6 +1,9 @@
 #include "client/estimator/saved_model.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -21,6 +24,8 @@ namespace {
 constexpr char kPredict[] = "tensorflow/serving/predict";
 constexpr char kServe[] = "serve";
 constexpr char kDefaultSignature[] = "serving_default";
+constexpr char kModelFile[] = "saved_model.pb";
+constexpr int kMostClaims = 100;
 constexpr char kInitOp[] = "saved_model_main_op";
 constexpr int64_t kSchemaVersion = 1;
 
@@ -85,46 +90,99 @@ absl::Status WriteInto(const Scope& scope, const ModelSignature& signature, cons
   DescribeAssets(assets, graph);
   RETURN_IF_ERROR(CopyAssets(assets, registry, dir));
   if (steps.saver.has_value()) RETURN_IF_ERROR(SaveVariables(scope, *steps.saver, checkpoint, dir));
-  return WriteStringToFile(files, JoinPath(dir, "saved_model.pb"), model.SerializeAsString());
+  return WriteStringToFile(files, JoinPath(dir, kModelFile), model.SerializeAsString());
+}
+
+absl::StatusOr<std::vector<std::string>> ListIfExists(const std::string& dir, FileSystem* files) {
+  absl::StatusOr<std::vector<std::string>> names = files->List(dir);
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  return names;
 }
 
 // Seconds since the epoch, increased if `base` has a model with that number, so that later models have larger numbers.
-std::string NextVersion(const std::string& base, FileSystem* files) {
+absl::StatusOr<int64_t> NextVersion(const std::string& base, FileSystem* files) {
   int64_t version = absl::ToUnixSeconds(absl::Now());
-  for (const std::string& name : files->List(base).value_or(std::vector<std::string>())) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListIfExists(base, files));
+  for (const std::string& name : names) {
     int64_t taken;
     if (absl::SimpleAtoi(name, &taken)) version = std::max(version, taken + 1);
   }
-  return absl::StrCat(version);
+  return version;
+}
+
+// Distinguishes exports of the same second, by this process or others.
+std::string UniqueSuffix() {
+  static std::atomic<int64_t> count{0};
+  return absl::StrCat(getpid(), "-", absl::ToUnixNanos(absl::Now()), "-", count.fetch_add(1));
+}
+
+// A version's folder that only this call writes. Of two that put their claims there, at least one sees the other's, and
+// takes a later version.
+struct ClaimedFolder {
+  std::string dir, claim;
+};
+absl::StatusOr<ClaimedFolder> ClaimVersion(const std::string& base, FileSystem* files) {
+  const std::string name = absl::StrCat("writer-", UniqueSuffix());
+  ASSIGN_OR_RETURN(int64_t version, NextVersion(base, files));
+  for (int attempt = 0; attempt < kMostClaims; ++attempt, ++version) {
+    const std::string dir = JoinPath(base, absl::StrCat(version)), claim = JoinPath(dir, name);
+    ASSIGN_OR_RETURN(const std::vector<std::string> before, ListIfExists(dir, files));
+    if (!before.empty()) continue;
+    RETURN_IF_ERROR(WriteStringToFile(files, claim, ""));
+    ASSIGN_OR_RETURN(const std::vector<std::string> after, ListIfExists(dir, files));
+    if (after == std::vector<std::string>{name}) return ClaimedFolder{.dir = dir, .claim = claim};
+    RETURN_IF_ERROR(files->DeleteIfExists(claim));
+  }
+  return errors::Aborted("Other processes write models to ", base, " at the same time");
+}
+
+// Where nothing can be renamed. The model file is written last: a folder that has it is complete.
+absl::StatusOr<std::string> WriteInPlace(const Scope& scope, const ModelSignature& signature,
+                                         const std::string& checkpoint, const std::string& base,
+                                         FileSystemRegistry* registry, FileSystem* files) {
+  ASSIGN_OR_RETURN(const ClaimedFolder folder, ClaimVersion(base, files));
+  absl::Status written = WriteInto(scope, signature, checkpoint, folder.dir, registry, files);
+  if (!written.ok()) {
+    files->DeleteRecursively(folder.dir).IgnoreError();
+    return written;
+  }
+  files->DeleteIfExists(folder.claim).IgnoreError();  // only the model file counts
+  return folder.dir;
+}
+
+// Renames the folder to the next version, which another process may take at the same moment.
+absl::StatusOr<std::string> PublishAsNext(const std::string& folder, const std::string& base, FileSystem* files) {
+  absl::Status status;
+  for (int attempt = 0; attempt < kMostClaims; ++attempt) {
+    ASSIGN_OR_RETURN(const int64_t version, NextVersion(base, files));
+    const std::string dir = JoinPath(base, absl::StrCat(version));
+    status = files->Rename(folder, dir);
+    if (status.ok()) return dir;
+    if (!files->Exists(dir)) return status;
+  }
+  return status;
+}
+
+// Servers that look for the newest model ignore names with the prefix "temp-".
+absl::StatusOr<std::string> WriteAndRename(const Scope& scope, const ModelSignature& signature,
+                                           const std::string& checkpoint, const std::string& base,
+                                           FileSystemRegistry* registry, FileSystem* files) {
+  const std::string temporary = JoinPath(base, absl::StrCat("temp-", UniqueSuffix()));
+  RETURN_IF_ERROR(files->CreateDir(temporary));
+  const absl::Status written = WriteInto(scope, signature, checkpoint, temporary, registry, files);
+  absl::StatusOr<std::string> dir = written.ok() ? PublishAsNext(temporary, base, files) : written;
+  if (!dir.ok()) files->DeleteRecursively(temporary).IgnoreError();
+  return dir;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> WriteSavedModel(const Scope& scope, const ModelSignature& signature,
-                                            const std::string& checkpoint, const std::string& base) {
-  const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
+                                            const std::string& checkpoint, const std::string& base,
+                                            const std::shared_ptr<FileSystemRegistry>& registry) {
   ASSIGN_OR_RETURN(FileSystem * files, registry->Find(base));
-  const std::string version = NextVersion(base, files);
-  const std::string dir = JoinPath(base, version);
-  // The model file, which servers look for, is written last.
-  if (files->PublishesOnClose()) {
-    absl::Status placed = WriteInto(scope, signature, checkpoint, dir, registry.get(), files);
-    if (placed.ok()) return dir;
-    files->DeleteRecursively(dir).IgnoreError();
-    return placed;
-  }
-  // Servers that look for the newest model ignore names with this prefix.
-  const std::string temporary = JoinPath(base, absl::StrCat("temp-", version));
-  ASSIGN_OR_RETURN(const bool is_left_over, files->CheckExists(temporary));
-  if (is_left_over) RETURN_IF_ERROR(files->DeleteRecursively(temporary));
-  RETURN_IF_ERROR(files->CreateDir(temporary));
-  absl::Status written = WriteInto(scope, signature, checkpoint, temporary, registry.get(), files);
-  if (written.ok()) written = files->Rename(temporary, dir);
-  if (!written.ok()) {
-    files->DeleteRecursively(temporary).IgnoreError();
-    return written;
-  }
-  return dir;
+  const auto write = files->PublishesOnClose() ? WriteInPlace : WriteAndRename;
+  return write(scope, signature, checkpoint, base, registry.get(), files);
 }
 
 }  // namespace weir
