@@ -8,6 +8,7 @@
 #include "client/estimator/checkpoint_evaluator.h"
 #include "client/estimator/training_end.h"
 #include "client/estimator/training_graph.h"
+#include "client/strategy/training_tasks.h"
 #include "core/clock.h"
 #include "core/logging.h"
 #include "distribute/transport/grpc_channel.h"
@@ -37,13 +38,6 @@ absl::Status RunAlone(const Estimator& estimator, const TrainSpec& train, const 
 // For a chief that does not answer after its last checkpoint; a supervisor may restart it.
 constexpr absl::Duration kChiefPatience = absl::Seconds(30);
 constexpr int kFewestProbes = 3;
-
-absl::StatusOr<std::string> ChiefAddress(const ClusterSpec& cluster) {
-  for (const char* job : {"chief", "master"}) {
-    if (TasksOf(cluster, job) > 0) return cluster.AddressOf(job, 0);
-  }
-  return cluster.AddressOf("worker", 0);
-}
 
 bool Answers(const std::string& address) {
   GrpcChannel channel({.address = address}, nullptr);

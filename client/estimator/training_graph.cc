@@ -3,19 +3,18 @@
 #include <utility>
 
 #include "client/strategy/distributed_dataset.h"
+#include "client/strategy/training_tasks.h"
 
 namespace weir {
 namespace {
 
 constexpr char kParameterServers[] = "ps";
 
-// The chief first, then the workers: each reads one shard of the input.
-InputContext InputOf(const RunConfig& config) {
-  if (!config.is_distributed()) return {};
-  const TfConfig& task = config.task;
-  const int chiefs = TasksOf(task.cluster, "chief") + TasksOf(task.cluster, "master");
-  return {.num_input_pipelines = chiefs + TasksOf(task.cluster, "worker"),
-          .input_pipeline_id = task.task_type == "worker" ? chiefs + task.task_index : 0};
+// Each task that trains reads one shard of the input.
+absl::StatusOr<InputContext> InputOf(const RunConfig& config) {
+  if (!config.is_distributed()) return InputContext();
+  ASSIGN_OR_RETURN(const TrainingTask task, TrainingTaskOf(config.task));
+  return InputContext{.num_input_pipelines = task.count, .input_pipeline_id = task.index};
 }
 
 absl::Status CheckLoss(const ModelSpec& spec) {
@@ -139,7 +138,8 @@ absl::StatusOr<TrainingGraph> BuildTrainingGraph(const RunConfig& config, Traini
   TrainingGraph graph;
   const Scope scope = config.is_distributed() ? graph.root.WithDevice(DeviceOf(config.task)) : graph.root;
   const ModelContext context = MakeModelContext(config, scope, ModelUse::kTrain);
-  const DataIterator iterator = input(scope.SubScope("input"), InputOf(config)).MakeIterator();
+  ASSIGN_OR_RETURN(const InputContext shard, InputOf(config));
+  const DataIterator iterator = input(scope.SubScope("input"), shard).MakeIterator();
   graph.spec = model(scope, iterator.GetNext(scope), context);
   RETURN_IF_ERROR(graph.root.status());
   RETURN_IF_ERROR(CheckLoss(graph.spec));

@@ -8,6 +8,7 @@
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/multi_worker_mirrored_strategy.h"
 #include "client/strategy/parameter_server_strategy.h"
+#include "client/strategy/training_tasks.h"
 
 namespace weir {
 namespace {
@@ -19,26 +20,6 @@ constexpr std::array<std::pair<StrategyKind, absl::string_view>, 5> kStrategyNam
     {StrategyKind::kParameterServer, "parameter_server"},
     {StrategyKind::kMultiWorkerMirrored, "multi_worker_mirrored"},
 }};
-
-const std::vector<std::string>& TrainingJobs() {
-  static const auto* const jobs = new std::vector<std::string>{"chief", "master", "worker"};
-  return *jobs;
-}
-
-// The task's index among those that train; InvalidArgument if it is none of them.
-absl::StatusOr<int> TrainingIndex(const TfConfig& task) {
-  int before = 0;
-  for (const std::string& job : TrainingJobs()) {
-    const auto found = task.cluster.jobs().find(job);
-    if (found == task.cluster.jobs().end()) continue;
-    for (const auto& [index, address] : found->second) {
-      if (task.task_type == job && task.task_index == index) return before;
-      ++before;
-    }
-  }
-  return errors::InvalidArgument("Task ", task.task_index, " of job ", task.task_type, " does not train; ",
-                                 absl::StrJoin(TrainingJobs(), ", "), " do");
-}
 
 }  // namespace
 
@@ -67,9 +48,9 @@ absl::StatusOr<std::unique_ptr<Strategy>> MakeStrategy(StrategyKind kind, const 
                                                        const std::vector<std::string>& local_devices) {
   if (kind == StrategyKind::kParameterServer) return ParameterServerStrategy::Create(root, {.cluster = task.cluster});
   if (kind == StrategyKind::kMultiWorkerMirrored) {
-    ASSIGN_OR_RETURN(const int worker, TrainingIndex(task));
+    ASSIGN_OR_RETURN(const TrainingTask own, TrainingTaskOf(task));
     return MultiWorkerMirroredStrategy(
-        root, {.cluster = task.cluster, .jobs = TrainingJobs(), .worker = worker, .local_devices = local_devices});
+        root, {.cluster = task.cluster, .jobs = TrainingJobs(), .worker = own.index, .local_devices = local_devices});
   }
   if (!task.cluster.empty()) {
     return errors::InvalidArgument("The strategy ", StrategyKindName(kind), " is for a single process, but ",
