@@ -17,12 +17,6 @@ absl::StatusOr<InputContext> InputOf(const RunConfig& config) {
   return InputContext{.num_input_pipelines = task.count, .input_pipeline_id = task.index};
 }
 
-absl::Status CheckLoss(const ModelSpec& spec) {
-  if (spec.loss.valid() && spec.loss.type() == DT_FLOAT) return absl::OkStatus();
-  return errors::InvalidArgument("The model's loss is ", spec.loss.valid() ? DataTypeName(spec.loss.type()) : "missing",
-                                 "; a float is needed");
-}
-
 // Adds the iterators of `strategy`'s tasks; returns the batch of each replica.
 absl::StatusOr<std::vector<PerReplica>> NextBatches(const Strategy& strategy, const InputFunction& input, bool in_turn,
                                                     std::vector<DataIterator>* iterators) {
@@ -82,6 +76,12 @@ int TasksOf(const ClusterSpec& cluster, const std::string& job) {
   return found == cluster.jobs().end() ? 0 : static_cast<int>(found->second.size());
 }
 
+absl::Status CheckScalar(const Output& output, const std::string& name) {
+  if (output.valid() && output.type() == DT_FLOAT) return absl::OkStatus();
+  return errors::InvalidArgument("The model's ", name, " is ", output.valid() ? DataTypeName(output.type()) : "missing",
+                                 "; a float is needed");
+}
+
 std::string DeviceOf(const TfConfig& task) { return absl::StrCat("/job:", task.task_type, "/task:", task.task_index); }
 
 ModelContext MakeModelContext(const RunConfig& config, const Scope& scope, ModelUse use) {
@@ -123,7 +123,7 @@ absl::StatusOr<ReplicatedModel> BuildReplicatedModel(const StrategyFactory& fact
   strategy.Run(
       [&](const ReplicaContext& replica, const OutputList& batch) {
         result.replicas.push_back(model(replica.scope(), batch, context));
-        status.Update(CheckLoss(result.replicas.back()));
+        status.Update(CheckScalar(result.replicas.back().loss, "loss"));
         return OutputList{result.replicas.back().loss};
       },
       batches);
@@ -142,7 +142,7 @@ absl::StatusOr<TrainingGraph> BuildTrainingGraph(const RunConfig& config, Traini
   const DataIterator iterator = input(scope.SubScope("input"), shard).MakeIterator();
   graph.spec = model(scope, iterator.GetNext(scope), context);
   RETURN_IF_ERROR(graph.root.status());
-  RETURN_IF_ERROR(CheckLoss(graph.spec));
+  RETURN_IF_ERROR(CheckScalar(graph.spec.loss, "loss"));
   graph.train = graph.spec.train;
   if (!graph.train.valid() && graph.spec.optimizer != nullptr) {
     graph.train = graph.spec.optimizer->Minimize(scope, graph.spec.loss, context.global_step);

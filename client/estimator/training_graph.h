@@ -14,6 +14,8 @@ namespace weir {
 
 // The number of tasks of a job; 0 if there is no such job.
 int TasksOf(const ClusterSpec& cluster, const std::string& job);
+// InvalidArgument, naming the part of a model, unless it is a float.
+absl::Status CheckScalar(const Output& output, const std::string& name);
 // "/job:worker/task:1".
 std::string DeviceOf(const TfConfig& task);
 // The context of a model function without a strategy.
