@@ -1,12 +1,11 @@
 #include "client/estimator/training_end.h"
 
-#include <unistd.h>
-
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "absl/strings/str_format.h"
 #include "core/files/file_system.h"
+#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -19,8 +18,8 @@ constexpr uint64_t kMostBytes = 4096;
 absl::Status RecordTrainingEnd(const std::string& model_dir, int64_t step) {
   const std::shared_ptr<FileSystemRegistry> registry = FileSystemRegistry::Default();
   ASSIGN_OR_RETURN(FileSystem * files, registry->Find(model_dir));
-  const std::string run = absl::StrCat(absl::ToUnixNanos(absl::Now()), "-", getpid());
-  return WriteStringToFile(files, JoinPath(model_dir, kFile), absl::StrCat("step ", step, "\nrun ", run, "\n"));
+  return WriteStringToFile(files, JoinPath(model_dir, kFile),
+                           absl::StrFormat("step %d\nrun %016x\n", step, RandomBits()));
 }
 
 absl::Status ClearTrainingEnd(const std::string& model_dir) {
