@@ -220,7 +220,7 @@ TEST(HttpFileSystemTest, AFileThatIsReplacedMeanwhileIsAnError) {
 
 // A server without strong tags tells versions apart by their time.
 TEST(HttpFileSystemTest, WithoutAStrongTagAnotherTimeIsAnotherFile) {
-  for (const std::string& tag : {"", "ETag: W/\"weak\"\r\n"}) {
+  for (const char* const tag : {"", "ETag: W/\"weak\"\r\n"}) {
     for (const bool checks_condition : {true, false}) {
       std::atomic<int> second{1};
       const std::string content = Numbers(1 << 20);
