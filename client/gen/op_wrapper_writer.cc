@@ -214,7 +214,10 @@ std::string WrapperDefinition(const tensorflow::OpDef& op) {
     absl::StrAppend(&text, "  call.Attr(\"", attr->name(), "\", ", Identifier(attr->name()), ");\n");
   }
   for (const AttrDef* attr : wrapper.optional) {
-    absl::StrAppend(&text, "  call.Attr(\"", attr->name(), "\", attrs.", Identifier(attr->name()), ");\n");
+    const std::string value = absl::StrCat("attrs.", Identifier(attr->name()));
+    // A tensor that is not set leaves the definition's default.
+    if (attr->type() == "tensor") absl::StrAppend(&text, "  if (", value, ".buffer() != nullptr)\n  ");
+    absl::StrAppend(&text, "  call.Attr(\"", attr->name(), "\", ", value, ");\n");
   }
   return absl::StrCat(text, Results(wrapper), "}\n\n");
 }

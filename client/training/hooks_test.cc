@@ -51,7 +51,8 @@ class HooksTest : public ::testing::Test {
   // The events of the files in the directory, but their versions. A file that ends within a record is read up to there.
   std::vector<tensorflow::Event> Events() {
     std::vector<tensorflow::Event> events;
-    for (const std::string& path : files_->Glob(directory_.Path("events.*")).value()) {
+    const std::vector<std::string> paths = files_->Glob(directory_.Path("events.*")).value();
+    for (const std::string& path : paths) {
       const std::string content = ReadFileToString(files_, path).value();
       uint64_t length = 0;
       for (size_t at = 0; at + kTfRecordHeader < content.size(); at += kTfRecordHeader + length + kTfRecordFooter) {

@@ -56,7 +56,8 @@ class WatchClusterTest : public testing::Test {
 
 TEST_F(WatchClusterTest, ATaskKilledUnderLoadShowsAndSoDoesItsReturn) {
   TestSession session = TestSession::Open(Address("worker"), kGraph);
-  ASSERT_THAT(session.Run({"init"}), IsOk());
+  // The parameter server may have tried the worker's port before the worker listened, and not again yet.
+  ASSERT_TRUE(Eventually([&] { return session.Run({"init"}).ok(); }));
   std::atomic<bool> stop{false};
   std::thread load([&] {
     // Steps fail while the task is away, and until the variable is there again.

@@ -66,7 +66,7 @@ class FieldReader {
     if (tensor.ok()) {
       tensors->push_back(*std::move(tensor));
     } else {
-      status_ = std::move(tensor).status();
+      status_ = Annotate(tensor.status(), message_);
     }
   }
   void Skip() { Check(reader_.Skip(type_)); }
