@@ -56,7 +56,11 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   // Within one graph values are copied to where they are used: a step that computes them for one replica only is not a
   // collective.
   Output ReduceToOne(ReduceOp op, const OutputList& values) override {
-    return has_all_replicas() ? Strategy::ReduceToOne(op, values) : AllReduce(op, values)[0];
+    if (has_all_replicas()) return Strategy::ReduceToOne(op, values);
+    const OutputList results = AllReduce(op, values);
+    if (!Scope().ok()) return results[0];
+    // All members of this worker take part in a step that uses the result, or the others would wait for them for ever.
+    return ops::Identity(Scope().WithDevice(replica_devices()[0]).WithControlDependencies(results), results[0]);
   }
   OutputList AllReduce(ReduceOp op, const OutputList& values) override {
     return has_all_replicas() ? Strategy::AllReduce(op, values) : collectives_.AllReduce(OnEvery("reduce"), op, values);
