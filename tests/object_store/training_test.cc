@@ -27,7 +27,8 @@ using ::testing::HasSubstr;
 std::string WeirOutput(const std::string& arguments) {
   std::string output;
   FILE* const pipe = popen((WEIR_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
-  for (char piece[4096]; const size_t size = fread(piece, 1, sizeof(piece), pipe);) output.append(piece, size);
+  char piece[4096];
+  while (const size_t size = fread(piece, 1, sizeof(piece), pipe)) output.append(piece, size);
   pclose(pipe);
   return output;
 }

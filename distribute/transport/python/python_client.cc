@@ -78,7 +78,7 @@ void PythonClient::Finish(uint64_t id, absl::StatusOr<std::vector<Tensor>> resul
     pending = std::move(found.mapped());
     if (auto queued = to_write_.extract(id); !queued.empty()) {
       queued_bytes_ -= queued.mapped().Length();
-      message = std::move(queued.mapped());
+      message.Swap(&queued.mapped());
     }
   }
   // The cancellation may be the one that runs this.
@@ -116,7 +116,7 @@ void PythonClient::OnWritten() {
       is_writing_ = false;
       return;
     }
-    next = std::move(to_write_.begin()->second);
+    next.Swap(&to_write_.begin()->second);
     to_write_.erase(to_write_.begin());
     queued_bytes_ -= next.Length();
   }
