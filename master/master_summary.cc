@@ -73,7 +73,8 @@ std::vector<StepSummary> Master::LongestSteps(size_t most, absl::Time deadline) 
   if (found.size() > most) found.resize(most);
   // A survey is of one session.
   std::vector<Found> by_session;
-  for (auto& [start, step] : found) {
+  for (const auto& entry : found) {
+    const Found& step = entry.second;
     const auto of_session = std::find_if(by_session.begin(), by_session.end(),
                                          [&](const Found& known) { return known.session == step.session; });
     if (of_session == by_session.end()) {

@@ -56,7 +56,7 @@ TEST(TensorTest, CopiesShareAndCount) {
   Tensor a = AsTensor<float>({1, 2, 3});
   EXPECT_TRUE(a.RefCountIsOne());
   {
-    const Tensor b = a;
+    const Tensor b = a;  // NOLINT(performance-unnecessary-copy-initialization): it is what is tested
     EXPECT_TRUE(b.SharesBufferWith(a));
     EXPECT_FALSE(a.RefCountIsOne());
   }
