@@ -18,11 +18,7 @@ constexpr absl::Duration kRelayTimeout = absl::Seconds(3);
 }  // namespace
 
 TraceService::TraceService(std::string task, const ClusterSpec& cluster, StepTracer* tracer)
-    : task_(std::move(task)), tracer_(tracer) {
-  for (const auto& [job, tasks] : cluster.jobs()) {
-    for (const auto& [index, address] : tasks) addresses_[TaskName(job, index)] = address;
-  }
-}
+    : task_(std::move(task)), tracer_(tracer), channels_(task_, cluster, nullptr) {}
 
 TraceService::~TraceService() = default;
 
@@ -40,29 +36,18 @@ std::vector<ServerMethod> TraceService::Methods() {
                       ServeMessage<ListTasksRequest, ListTasksResponse>(
                           call, [this](const CallOptions&, auto messages, auto done) {
                             messages->response.set_task(task_);
-                            for (const auto& [task, address] : addresses_) messages->response.add_tasks(task);
+                            for (const auto& [task, address] : channels_.addresses())
+                              messages->response.add_tasks(task);
                             done(absl::OkStatus());
                           });
                     }};
   return {std::move(trace), std::move(list)};
 }
 
-absl::StatusOr<GrpcChannel*> TraceService::ChannelTo(const std::string& task) {
-  const auto address = addresses_.find(task);
-  if (address == addresses_.end()) return errors::NotFound("The cluster has no task ", task);
-  MutexLock lock(mu_);
-  std::unique_ptr<GrpcChannel>& channel = channels_[task];
-  if (channel == nullptr) {
-    channel = std::make_unique<GrpcChannel>(
-        GrpcChannelOptions{.address = address->second, .task = task, .local_task = task_}, nullptr);
-  }
-  return channel.get();
-}
-
 absl::Status TraceService::TraceSteps(const CallOptions& options, const TraceStepsRequest& request,
                                       TraceStepsResponse* response) {
   if (request.task().empty() || request.task() == task_) return tracer_->Serve(request, response);
-  ASSIGN_OR_RETURN(GrpcChannel* const channel, ChannelTo(request.task()));
+  ASSIGN_OR_RETURN(GrpcChannel* const channel, channels_.To(request.task()));
   TraceStepsRequest passed_on = request;
   passed_on.clear_task();
   ASSIGN_OR_RETURN(const grpc::ByteBuffer message, MessageToBuffer(passed_on));

@@ -1,15 +1,12 @@
 // weir.TraceService of a task.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/mutex.h"
 #include "distribute/cluster/cluster_spec.h"
-#include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_server.h"
+#include "distribute/transport/task_channels.h"
 #include "weir/trace.pb.h"
 
 namespace weir {
@@ -28,13 +25,10 @@ class TraceService {
 
  private:
   absl::Status TraceSteps(const CallOptions& options, const TraceStepsRequest& request, TraceStepsResponse* response);
-  absl::StatusOr<GrpcChannel*> ChannelTo(const std::string& task);
 
   const std::string task_;
   StepTracer* const tracer_;
-  std::map<std::string, std::string> addresses_;  // by task
-  Mutex mu_;
-  std::map<std::string, std::unique_ptr<GrpcChannel>> channels_ GUARDED_BY(mu_);
+  TaskChannels channels_;
 };
 
 }  // namespace weir

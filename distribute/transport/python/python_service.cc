@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "distribute/transport/python/python_codec.h"
+#include "distribute/transport/task_channels.h"
 
 namespace weir {
 namespace {
@@ -39,21 +40,19 @@ class PythonService::SessionFunctions : public PythonFunctions {
 };
 
 struct PythonService::Relay {
+  Relay(const std::string& task, const ClusterSpec& cluster) : channels(task, cluster, &queue) {}
   ~Relay() {
     queue.Shutdown();
     threads.reset();
   }
 
   grpc::CompletionQueue queue;
-  std::map<std::string, std::unique_ptr<GrpcChannel>> channels;  // by task
+  TaskChannels channels;
   std::unique_ptr<PollingThreads> threads = std::make_unique<PollingThreads>(&queue, PollingThreads::Options());
 };
 
-PythonService::PythonService(std::string task, const ClusterSpec& cluster) : task_(std::move(task)) {
-  for (const auto& [job, tasks] : cluster.jobs()) {
-    for (const auto& [index, address] : tasks) addresses_[TaskName(job, index)] = address;
-  }
-}
+PythonService::PythonService(std::string task, ClusterSpec cluster)
+    : task_(std::move(task)), cluster_(std::move(cluster)) {}
 
 PythonService::~PythonService() = default;
 
@@ -159,20 +158,13 @@ void PythonService::CallHere(const std::string& service, PythonFunctionCall call
 }
 
 absl::StatusOr<GrpcChannel*> PythonService::ChannelTo(const std::string& task) {
-  const auto address = addresses_.find(task);
-  if (address == addresses_.end()) {
-    return errors::NotFound("The session's Python functions are connected to ", task,
-                            ", which is not in the cluster of ", task_);
-  }
   MutexLock lock(mu_);
-  if (relay_ == nullptr) relay_ = std::make_unique<Relay>();
+  if (relay_ == nullptr) relay_ = std::make_unique<Relay>(task_, cluster_);
   RETURN_IF_ERROR(relay_->threads->status());
-  std::unique_ptr<GrpcChannel>& channel = relay_->channels[task];
-  if (channel == nullptr) {
-    channel = std::make_unique<GrpcChannel>(
-        GrpcChannelOptions{.address = address->second, .task = task, .local_task = task_}, &relay_->queue);
-  }
-  return channel.get();
+  absl::StatusOr<GrpcChannel*> channel = relay_->channels.To(task);
+  if (!absl::IsNotFound(channel.status())) return channel;
+  return errors::NotFound("The session's Python functions are connected to ", task, ", which is not in the cluster of ",
+                          task_);
 }
 
 void PythonService::PassOn(const std::string& task, const std::string& service, PythonFunctionCall call,

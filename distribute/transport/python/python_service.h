@@ -1,7 +1,6 @@
 // weir.PythonService of a task: connects sessions with the clients whose Python has their functions.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +33,7 @@ class PythonService {
   // Those of clients that connect anew or have not greeted yet are among them.
   static constexpr size_t kMaxStreams = 2 * kMaxClients;
 
-  PythonService(std::string task, const ClusterSpec& cluster);
+  PythonService(std::string task, ClusterSpec cluster);
   ~PythonService();
 
   std::vector<ServerMethod> Methods();
@@ -60,7 +59,7 @@ class PythonService {
   absl::StatusOr<GrpcChannel*> ChannelTo(const std::string& task);
 
   const std::string task_;
-  std::map<std::string, std::string> addresses_;  // by task
+  const ClusterSpec cluster_;
   TimerQueue timers_;
   Mutex mu_;
   size_t streams_ GUARDED_BY(mu_) = 0;
