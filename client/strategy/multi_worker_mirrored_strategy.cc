@@ -59,7 +59,7 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
     if (has_all_replicas()) return Strategy::ReduceToOne(op, values);
     const OutputList results = AllReduce(op, values);
     if (!Scope().ok()) return results[0];
-    // All members of this worker take part in a step that uses the result, or the others would wait for them for ever.
+    // All members of this worker take part in a step that uses the result, or the other members would wait without end.
     return ops::Identity(Scope().WithDevice(replica_devices()[0]).WithControlDependencies(results), results[0]);
   }
   OutputList AllReduce(ReduceOp op, const OutputList& values) override {

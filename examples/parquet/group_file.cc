@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<arrow::Table>> Ordered(const arrow::Table& table,
     values.push_back(table.column(index));
   }
   std::shared_ptr<arrow::Table> ordered = arrow::Table::Make(arrow::schema(fields), values, table.num_rows());
-  // What the file says about itself may be wrong.
+  // The numbers in the file may be wrong.
   RETURN_IF_ERROR(FromArrow(ordered->ValidateFull(), path));
   return ordered;
 }

@@ -6,5 +6,5 @@
 
 struct ClockOffset {
   std::atomic<int64_t> seconds;   // the wall clock is the true time plus this
-  std::atomic<int64_t> followed;  // how often a process was told a time that is not the true one
+  std::atomic<int64_t> followed;  // how many times a process read a time that is not the true one
 };
