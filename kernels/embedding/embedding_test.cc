@@ -244,7 +244,6 @@ TEST_F(EmbeddingTest, WithoutInitializationNothingIsServed) {
 
 TEST_F(EmbeddingTest, BadInputsAreRefused) {
   const Tensor table = Make(Table("t", 2));
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(Push(table, Keys({1}), Rows({1, 2, 3}, 3)), StatusIs(kInvalid));
   EXPECT_THAT(Push(table, Keys({1, 2}), Rows({1, 2}, 2)), StatusIs(kInvalid));
   EXPECT_THAT(Push(table, Keys({1}), Rows({1, 2}, 2), -1), StatusIs(kInvalid, HasSubstr("global_step")));

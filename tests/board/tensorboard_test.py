@@ -6,13 +6,11 @@
 WEIR_TENSORBOARD_PYTHON names an interpreter with TensorBoard and its profile plug-in. Exit status 77: there is none.
 """
 
-import ctypes
 import glob
 import gzip
 import json
 import os
 import re
-import signal
 import struct
 import subprocess
 import sys
@@ -21,6 +19,10 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+from weir_cluster import end_with_parent  # noqa: E402
 
 SKIPPED = 77
 PATIENCE = 90  # seconds, for all that TensorBoard shows together
@@ -28,13 +30,8 @@ REQUEST_SECONDS = 30
 COMMAND_SECONDS = 60
 
 
-def die_with_parent():
-    """Also if ctest kills this test."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
 def finish(command, **options):
-    return subprocess.run(command, timeout=COMMAND_SECONDS, preexec_fn=die_with_parent, **options)
+    return subprocess.run(command, timeout=COMMAND_SECONDS, preexec_fn=end_with_parent, **options)
 
 
 class TensorBoard:
@@ -45,7 +42,7 @@ class TensorBoard:
         self.process = subprocess.Popen(
             [python, "-m", "tensorboard.main", "--logdir", os.path.join(directory, "logs"), "--host", "127.0.0.1",
              "--port", "0", "--reload_interval", "1"],
-            stdout=self.log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+            stdout=self.log, stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
         self.deadline = time.monotonic() + PATIENCE
         self.address = None
 

@@ -7,7 +7,6 @@ Each task has the command and the environment of its pod or unit; only addresses
 killed, and started again as the manifest says. Exit status 77: there is no PyYAML.
 """
 
-import ctypes
 import json
 import os
 import pathlib
@@ -22,6 +21,9 @@ import time
 
 import kubernetes_cluster_test as pods
 import manifests
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "interop"))
+from weir_cluster import end_with_parent  # noqa: E402
 
 PATIENCE = 80  # seconds, for each of the three; ctest's limit is 300
 STEPS = 400
@@ -57,11 +59,6 @@ class EndedBeforeKillError(Exception):
     """The machine paused for the whole training: it ended before there was a victim to kill."""
 
 
-def die_with_parent():
-    """Also if ctest kills this test."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
 class Task:
     """A process that is started again when it fails."""
 
@@ -74,7 +71,7 @@ class Task:
         self.starts += 1
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command, env=self.environment, stdout=log, stderr=log,
-                                            preexec_fn=die_with_parent)
+                                            preexec_fn=end_with_parent)
 
     def text(self):
         return pathlib.Path(self.log).read_text(encoding="utf-8", errors="replace")

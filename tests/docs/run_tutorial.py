@@ -14,19 +14,21 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import check_blocks
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+from weir_cluster import free_ports  # noqa: E402
+
 PORTS = ("2222", "2223", "9090")
 INSTALLS = re.compile(r"^(apt-get|cmake) ", re.M)
 SKIPPED = 77
 SECONDS = 180
 ATTEMPTS = 3
-# What the commands must print, in this order.
+# Must be printed by the commands, in this order.
 EXPECTED = (
     r"\nstep 10000   loss ",
     r"\nmodel: \S+/one/models/\d+\n",
@@ -44,14 +46,6 @@ EXPECTED = (
     r"\n\(0, 0\) is in the ring with probability 0\.[0-4]",
     r"\nmodel\.ckpt-10000 .*latest",
 )
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(each.getsockname()[1]) for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def script_of(blocks, built):

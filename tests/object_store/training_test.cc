@@ -17,21 +17,13 @@
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
 #include "distribute/cluster/process_cluster.h"
+#include "tests/command_line/weir_output.h"
 #include "tests/object_store/counting_run.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string WeirOutput(const std::string& arguments) {
-  std::string output;
-  FILE* const pipe = popen((WEIR_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
-  char piece[4096];
-  while (const size_t size = fread(piece, 1, sizeof(piece), pipe)) output.append(piece, size);
-  pclose(pipe);
-  return output;
-}
 
 // This program, which trains until it is killed.
 class TrainingProcess {
@@ -75,8 +67,8 @@ TEST(ObjectStoreTrainingTest, AProcessThatIsKilledResumesFromItsLastCheckpoint) 
   for (const std::string& name : names) EXPECT_FALSE(absl::StrContains(name, "_temp_")) << name;
 
   const std::string last = absl::StrCat(dir, "/model.ckpt-", saved + 9);
-  EXPECT_THAT(WeirOutput("checkpoint list " + last), HasSubstr("total"));
-  EXPECT_THAT(WeirOutput("checkpoint list " + dir + "/absent"), HasSubstr("s3://weir/killed/absent"));
+  EXPECT_THAT(RunWeir("checkpoint list " + last).text, HasSubstr("total"));
+  EXPECT_THAT(RunWeir("checkpoint list " + dir + "/absent").text, HasSubstr("s3://weir/killed/absent"));
 }
 
 // Beside the restored variables, the position in the input comes from the store.

@@ -46,7 +46,6 @@ TEST(MultiWorkerMirroredStrategyTest, NamesWhatIsWrongWithItsOptions) {
   const auto error = [](MultiWorkerMirroredOptions options) {
     return MultiWorkerMirroredStrategy(Scope::NewRoot(), std::move(options)).status();
   };
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(error({}), StatusIs(kInvalid, HasSubstr("chief, worker")));
   EXPECT_THAT(error({.cluster = spec, .worker = 1}),
               StatusIs(kInvalid, HasSubstr("no worker 1 among /job:worker/replica:0/task:0")));

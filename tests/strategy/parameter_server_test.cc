@@ -48,7 +48,6 @@ TEST(ParameterServerStrategyTest, NamesWhatIsWrongWithItsOptions) {
   const auto error = [](ParameterServerOptions options) {
     return ParameterServerStrategy::Create(Scope::NewRoot(), std::move(options)).status();
   };
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(error({.cluster = Spec(0, 2)}), StatusIs(kInvalid, HasSubstr("job 'ps'")));
   EXPECT_THAT(error({.cluster = Spec(1, 2), .worker_job = "trainer"}), StatusIs(kInvalid, HasSubstr("'trainer'")));
   EXPECT_THAT(error({.cluster = Spec(1, 2), .worker = 2, .steps = WorkerSteps::kAsynchronous}),
