@@ -10,134 +10,11 @@
 #include "core/op/attr_value.h"
 #include "core/rendezvous/rendezvous.h"
 #include "core/wire/wire_options.h"
-#include "graph/control_flow.h"
-#include "graph/function_library.h"
-#include "tensorflow/core/framework/function.pb.h"
+#include "graph/passes/step_commit_sides.h"
+#include "graph/passes/update_order.h"
 
 namespace weir {
 namespace {
-
-// The effects of a node and of the functions that it calls, directly or not.
-struct Effects {
-  bool writes_state = false;
-  bool waits = false;  // for other steps, and not as an update
-};
-
-class EffectsOf {
- public:
-  explicit EffectsOf(const Graph& graph) : graph_(graph) {}
-
-  Effects operator()(const Node& node) {
-    Effects effects;
-    if (node.registration() != nullptr) Add(*node.registration(), &effects);
-    std::vector<std::string> called;
-    if (node.registration() == nullptr) called.push_back(node.op());
-    for (const auto& [name, attr] : node.def().attr()) {
-      if (attr.has_func()) called.push_back(attr.func().name());
-      for (const auto& function : attr.list().func()) called.push_back(function.name());
-    }
-    for (const std::string& function : called) {
-      const Effects& inner = OfFunction(function);
-      effects.writes_state |= inner.writes_state;
-      effects.waits |= inner.waits;
-    }
-    return effects;
-  }
-
- private:
-  static void Add(const OpRegistration& op, Effects* effects) {
-    effects->writes_state |= op.writes_state;
-    effects->waits |= op.may_block && !op.writes_state;
-  }
-  const Effects& OfFunction(const std::string& name) {
-    const auto [it, is_new] = functions_.try_emplace(name);
-    if (!is_new) return it->second;
-    const FunctionLibrary called = graph_.functions().ReachableFrom({name});
-    for (const std::string& function : called.Names()) {
-      for (const tensorflow::NodeDef& inner : called.Find(function)->node_def()) {
-        if (const OpRegistration* const op = graph_.ops().Find(inner.op()); op != nullptr) Add(*op, &it->second);
-      }
-    }
-    return it->second;
-  }
-
-  const Graph& graph_;
-  absl::btree_map<std::string, Effects> functions_;
-};
-
-// The nodes of a graph that run before the decision, and those that run after it.
-class Sides {
- public:
-  static absl::StatusOr<Sides> Of(const Graph& graph, EffectsOf* effects) {
-    Sides sides(graph);
-    ASSIGN_OR_RETURN(sides.flow_, AnalyzeControlFlow(graph));
-    for (const Node* node : graph.nodes()) {
-      if (!(*effects)(*node).writes_state) continue;
-      sides.updates_.push_back(node);
-      sides.is_update_[node->id()] = true;
-      sides.Put(*node);
-    }
-    sides.Spread();
-    return sides;
-  }
-
-  const std::vector<const Node*>& updates() const { return updates_; }
-  // Nodes that were added since are before it, unless AddAfter said otherwise.
-  bool IsAfter(const Node& node) const { return node.id() < after_.size() && after_[node.id()]; }
-  bool IsUpdate(const Node& node) const { return node.id() < is_update_.size() && is_update_[node.id()]; }
-  void AddAfter(const Node& node) {
-    after_.resize(node.id() + 1, false);
-    after_[node.id()] = true;
-  }
-  bool IsOutsideOfLoops(const Node& node) const { return flow_.InputFrame(node) == 0; }
-  // Whether everything that leaves `node` goes to the other side, or nothing does. In loops: no, for what leaves a loop
-  // stands for it.
-  bool IsLastBefore(const Node& node) const {
-    if (IsAfter(node) || (node.id() < flow_.frame_of.size() && flow_.OutputFrame(node) != 0)) return false;
-    for (const Edge* edge : node.out_edges()) {
-      if (!IsAfter(*edge->dst)) return false;
-    }
-    return true;
-  }
-
- private:
-  explicit Sides(const Graph& graph)
-      : graph_(graph), is_update_(graph.num_node_ids(), false), after_(graph.num_node_ids(), false) {}
-
-  // The outermost loop around the node's outputs; 0: none.
-  int LoopOf(const Node& node) const {
-    int frame = flow_.frame_of[node.id()];
-    while (frame != 0 && flow_.frames[frame].parent != 0) frame = flow_.frames[frame].parent;
-    return frame;
-  }
-
-  void Put(const Node& node) {
-    if (after_[node.id()]) return;
-    after_[node.id()] = true;
-    open_.push_back(&node);
-  }
-
-  // A loop runs on one side as a whole: its iterations wait for each other.
-  void Spread() {
-    std::vector<std::vector<const Node*>> of_loop(flow_.frames.size());
-    for (const Node* node : graph_.nodes()) of_loop[LoopOf(*node)].push_back(node);
-    while (!open_.empty()) {
-      const Node* const node = open_.back();
-      open_.pop_back();
-      for (const Edge* edge : node->out_edges()) Put(*edge->dst);
-      const int loop = LoopOf(*node);
-      if (loop == 0) continue;
-      for (const Node* inside : of_loop[loop]) Put(*inside);
-      of_loop[loop].clear();
-    }
-  }
-
-  const Graph& graph_;
-  ControlFlowInfo flow_;
-  std::vector<const Node*> updates_;
-  std::vector<bool> is_update_, after_;
-  std::vector<const Node*> open_;
-};
 
 // An input without inputs of its own that cannot fail: a constant, or a handle of a variable.
 bool IsTrivial(const Node& node) {
@@ -156,7 +33,7 @@ class CommitBuilder {
 
   absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants) {
     RETURN_IF_ERROR(FetchInputs());
-    RETURN_IF_ERROR(FreeFromOtherTasks());
+    RETURN_IF_ERROR(UpdateOrder(options_, sides_, graph_).FreeFromOtherTasks());
     const std::vector<Node*> nodes = graph_->nodes();
     const std::string decider = options_.cpu(coordinator);
     std::vector<std::string> keys;
@@ -240,71 +117,6 @@ class CommitBuilder {
     return absl::OkStatus();
   }
 
-  // Drops the order between updates on different tasks (all variables, then the global step): a task that passes it on
-  // may be lost between them, and nothing else can tell the order within a step. An update's task may compute something
-  // for it in that order as well, such as the constant that is added to the global step.
-  absl::Status FreeFromOtherTasks() {
-    std::vector<std::pair<const Edge*, Node*>> freed;  // an edge, and what its node waits for instead
-    for (const Node* update : sides_->updates()) Follow(*update);
-    while (!followed_.empty()) {
-      const Node* const node = followed_.back();
-      followed_.pop_back();
-      const std::string task = options_.task(*node);
-      const std::vector<Edge*> in_edges = node->in_edges();
-      for (const Edge* edge : in_edges) {
-        if (!sides_->IsAfter(*edge->src)) continue;
-        const bool is_own = options_.task(*edge->src) == task, is_update = sides_->IsUpdate(*edge->src);
-        if (is_own && is_update) continue;
-        if (edge->is_control() && IsOrder(*edge->src)) {
-          ASSIGN_OR_RETURN(Node* const own, OwnPartOf(edge->src, task));
-          freed.emplace_back(edge, own);
-        } else if (is_own) {
-          Follow(*edge->src);
-        }
-      }
-    }
-    for (const auto& [edge, own] : freed) {
-      if (own != nullptr) graph_->AddControlEdge(own, edge->dst);
-      graph_->RemoveEdge(edge);
-    }
-    return absl::OkStatus();
-  }
-  // Frees the node, which precedes an update on its task or is one, from other tasks too.
-  void Follow(const Node& node) {
-    if (sides_->IsOutsideOfLoops(node) && seen_.insert(node.id()).second) followed_.push_back(&node);
-  }
-  // Whether a control edge from `node` stands for updates alone: it is one, or a NoOp.
-  bool IsOrder(const Node& node) const {
-    return sides_->IsUpdate(node) || (node.op() == "NoOp" && node.num_inputs() == 0);
-  }
-  // A node that runs once everything that `node` waits for, except for updates on other tasks, has run; nullptr if that
-  // is nothing.
-  absl::StatusOr<Node*> OwnPartOf(Node* node, const std::string& task) {
-    const auto [it, is_new] = own_parts_.try_emplace({node->id(), task}, nullptr);
-    if (!is_new) return it->second;
-    absl::btree_set<int> seen = {node->id()}, awaited;
-    std::vector<const Node*> open = {node};
-    while (!open.empty()) {
-      const Node* const next = open.back();
-      open.pop_back();
-      const bool is_own = options_.task(*next) == task;
-      if (!IsOrder(*next) || (sides_->IsUpdate(*next) && is_own)) {
-        awaited.insert(next->id());
-        if (is_own) Follow(*next);
-        continue;
-      }
-      for (const Edge* edge : next->in_edges()) {
-        if (sides_->IsAfter(*edge->src) && seen.insert(edge->src->id()).second) open.push_back(edge->src);
-      }
-    }
-    if (awaited.size() == 1) it->second = graph_->node(*awaited.begin());
-    if (awaited.size() < 2) return it->second;
-    ASSIGN_OR_RETURN(Node* const joined, Add("NoOp", task));
-    sides_->AddAfter(*joined);
-    for (const int id : awaited) graph_->AddControlEdge(graph_->node(id), joined);
-    return own_parts_[{node->id(), task}] = joined;
-  }
-
   // The node that runs once the task has computed everything before the decision.
   absl::StatusOr<Node*> Computed(const std::string& task, const absl::btree_set<std::string>& participants,
                                  Node* decide) {
@@ -331,9 +143,6 @@ class CommitBuilder {
   Sides* const sides_;
   Graph* const graph_;
   absl::btree_map<std::string, Node*> computed_;
-  absl::btree_map<std::pair<int, std::string>, Node*> own_parts_;  // by node and task
-  std::vector<const Node*> followed_;                              // still to be freed from other tasks
-  absl::btree_set<int> seen_;                                      // ids of nodes that were in followed_
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct StepCommitOptions {
 //                                 _CommitWait, which waits for C's decision; then the updates on P
 //
 // - Updates receive their inputs from other tasks before the decision, and wait for updates on other tasks only if they
-//   use their values. The same holds for what their own task computes for them.
+//   use their values (update_order.h).
 // - The coordinator is the task with most updates, so that the decision is lost only with updated state.
 // - A loop with an update waits as a whole.
 // - Returns the coordinator's task; empty if the graph needs no commit or cannot have one, because ops that may block

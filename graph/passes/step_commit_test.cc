@@ -53,10 +53,12 @@ class StepCommitTest : public testing::Test {
   }
   // The names of the node's control inputs, sorted.
   std::vector<std::string> WaitsFor(const std::string& name) const {
-    std::vector<std::string> names;
     const Node* const node = Find(name);
-    if (node == nullptr) return {"there is no node " + name};
-    for (const Edge* edge : node->in_edges()) {
+    return node != nullptr ? WaitsFor(*node) : std::vector<std::string>{"there is no node " + name};
+  }
+  static std::vector<std::string> WaitsFor(const Node& node) {
+    std::vector<std::string> names;
+    for (const Edge* edge : node.in_edges()) {
       if (edge->is_control()) names.push_back(NameOf(*edge->src));
     }
     std::sort(names.begin(), names.end());
@@ -171,6 +173,35 @@ TEST_F(StepCommitTest, UpdatesOfOneTaskKeepTheirOrder) {
   EXPECT_THAT(WaitsFor("NoOp@ps0"), ElementsAre("u2", "ua"));
   EXPECT_THAT(WaitsFor("other"), ElementsAre("_CommitWait@ps1"));
   EXPECT_THAT(WaitsFor("u4"), ElementsAre("_CommitDecide@ps0", "u3"));
+}
+
+// An average of a weight, for instance, after the global step, whose own update waits for no other task.
+TEST_F(StepCommitTest, WhatIsReadAfterAnUpdateWaitsForAllThatPrecededTheUpdate) {
+  const std::string text = std::string(kTwoServers) +
+                           "%step = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%done) @ps:1/CPU:0\n"
+                           "%second = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%step) @ps:1/CPU:0\n"
+                           "%read:f32 = Neg(%x, ^%second) @ps:0/CPU:0\n"
+                           "%twice:f32 = Neg(%read) @worker:0/CPU:0\n"
+                           "%average = ResourceApplyMomentum(%a, %a, %x, %twice, %x) @ps:0/CPU:0\n";
+  AddTo(text);
+  EXPECT_THAT(WaitsFor("step"), ElementsAre("_CommitDecide@ps1", "ub"));
+  EXPECT_THAT(WaitsFor("second"), ElementsAre("_CommitDecide@ps1", "step"));
+  // Of two NoOps, read waits for that of the last update.
+  ASSERT_THAT(WaitsFor("read"), ElementsAre("NoOp@ps1"));
+  const Node& last = *Find("read")->in_edges().back()->src;
+  ASSERT_THAT(WaitsFor(last), ElementsAre("NoOp@ps1", "second"));
+  const Node& first = *last.in_edges()[last.in_edges()[0]->src->name() == "second" ? 1 : 0]->src;
+  EXPECT_THAT(WaitsFor(first), ElementsAre("done", "step"));
+}
+
+TEST_F(StepCommitTest, AValueOfAnUpdateIsReadWhereItIsAndInOrder) {
+  AddTo(std::string(kTwoServers) +
+        "%one:f32 = Neg(%x, ^%done) @ps:1/CPU:0\n"
+        "%step = ResourceApplyMomentum(%b, %b, %x, %one, %x) @ps:1/CPU:0\n"
+        "%other:f32 = Neg(%one) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("one"), ElementsAre("ub"));
+  ASSERT_THAT(WaitsFor("other"), ElementsAre("NoOp@ps1"));
+  EXPECT_THAT(WaitsFor("NoOp@ps1"), ElementsAre("done", "one"));
 }
 
 TEST_F(StepCommitTest, AnUpdateWaitsForTheValueOfAnother) {

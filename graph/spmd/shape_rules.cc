@@ -237,7 +237,7 @@ std::optional<OpRule> Pack(const RuleContext& c) {
   return rule;
 }
 
-std::optional<OpRule> Parts(const RuleContext& c, int value, int axis_input) {
+std::optional<OpRule> SplitRule(const RuleContext& c, int value, int axis_input) {
   const TensorShape& x = c.inputs[value];
   const auto axis = OneAxis(c, axis_input, x.dims());
   if (!axis) return std::nullopt;
@@ -254,8 +254,8 @@ std::optional<OpRule> Parts(const RuleContext& c, int value, int axis_input) {
   return rule;
 }
 
-std::optional<OpRule> Split(const RuleContext& c) { return Parts(c, 1, 0); }
-std::optional<OpRule> SplitSizes(const RuleContext& c) { return Parts(c, 0, 2); }
+std::optional<OpRule> Split(const RuleContext& c) { return SplitRule(c, 1, 0); }
+std::optional<OpRule> SplitSizes(const RuleContext& c) { return SplitRule(c, 0, 2); }
 
 std::optional<OpRule> Arg(const RuleContext& c) {
   const TensorShape& x = c.inputs[0];

@@ -1,0 +1,129 @@
+#include "graph/passes/update_order.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace weir {
+
+absl::Status UpdateOrder::FreeFromOtherTasks() {
+  for (const Node* update : sides_->updates()) Follow(*update);
+  while (!followed_.empty()) {
+    const Node* const node = followed_.back();
+    followed_.pop_back();
+    const std::string task = options_.task(*node);
+    const std::vector<Edge*> in_edges = node->in_edges();
+    for (const Edge* edge : in_edges) {
+      if (!sides_->IsAfter(*edge->src)) continue;
+      const bool is_own = options_.task(*edge->src) == task, is_update = sides_->IsUpdate(*edge->src);
+      if (is_own && is_update) continue;
+      if (edge->is_control() && IsOrder(*edge->src)) {
+        ASSIGN_OR_RETURN(Node* const own_part, OwnPartOf(edge->src, task));
+        freed_.push_back({edge, own_part});
+        freed_edges_.insert(edge);
+      } else if (is_own) {
+        Follow(*edge->src);
+      }
+    }
+  }
+  RETURN_IF_ERROR(KeepForOthers());
+  for (const auto& [edge, own_part] : freed_) {
+    if (own_part != nullptr) graph_->AddControlEdge(own_part, edge->dst);
+    graph_->RemoveEdge(edge);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Node*> UpdateOrder::AddNoOp(const std::string& device) {
+  tensorflow::NodeDef def;
+  def.set_name(graph_->UniqueName("_commit/NoOp"));
+  def.set_op("NoOp");
+  def.set_device(device);
+  ASSIGN_OR_RETURN(Node* const node, graph_->AddNode(std::move(def)));
+  node->set_assigned_device(device);
+  sides_->AddAfter(*node);
+  seen_.insert(node->id());  // belongs to freed nodes
+  return node;
+}
+
+void UpdateOrder::Follow(const Node& node) {
+  if (sides_->IsOutsideOfLoops(node) && seen_.insert(node.id()).second) followed_.push_back(&node);
+}
+
+bool UpdateOrder::IsOrder(const Node& node) const {
+  return sides_->IsUpdate(node) || (node.op() == "NoOp" && node.num_inputs() == 0);
+}
+
+absl::StatusOr<Node*> UpdateOrder::OwnPartOf(Node* node, const std::string& task) {
+  const auto [it, is_new] = own_parts_.try_emplace({node->id(), task}, nullptr);
+  if (!is_new) return it->second;
+  absl::btree_set<int> seen = {node->id()}, awaited;
+  std::vector<const Node*> open = {node};
+  while (!open.empty()) {
+    const Node* const next = open.back();
+    open.pop_back();
+    const bool is_own = options_.task(*next) == task;
+    if (!IsOrder(*next) || (sides_->IsUpdate(*next) && is_own)) {
+      awaited.insert(next->id());
+      if (is_own) Follow(*next);
+      continue;
+    }
+    for (const Edge* edge : next->in_edges()) {
+      if (sides_->IsAfter(*edge->src) && seen.insert(edge->src->id()).second) open.push_back(edge->src);
+    }
+  }
+  if (awaited.size() == 1) it->second = graph_->node(*awaited.begin());
+  if (awaited.size() < 2) return it->second;
+  ASSIGN_OR_RETURN(Node* const joined, AddNoOp(options_.cpu(task)));
+  for (const int id : awaited) graph_->AddControlEdge(graph_->node(id), joined);
+  return own_parts_[{node->id(), task}] = joined;
+}
+
+void UpdateOrder::FindReleased() {
+  std::vector<const Node*> open;
+  const auto put = [&](const Node& node) {
+    if (IsFollowed(node) && released_.try_emplace(node.id(), nullptr).second) open.push_back(&node);
+  };
+  for (const FreedEdge& freed : freed_) put(*freed.edge->dst);
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    for (const Edge* edge : node->out_edges()) put(*edge->dst);
+  }
+}
+
+absl::Status UpdateOrder::KeepForOthers() {
+  FindReleased();
+  std::vector<Edge*> kept;
+  std::vector<Node*> open;
+  const auto add_whole = [&](Node* node) -> absl::StatusOr<Node*> {
+    const auto it = released_.find(node->id());
+    if (it == released_.end()) return node;
+    if (it->second == nullptr) {
+      ASSIGN_OR_RETURN(it->second, AddNoOp(options_.cpu(options_.task(*node))));
+      open.push_back(node);
+    }
+    return it->second;
+  };
+  for (const auto& [id, whole] : released_) {
+    for (Edge* edge : graph_->node(id)->out_edges()) {
+      if (!IsFollowed(*edge->dst)) kept.push_back(edge);
+    }
+  }
+  for (const Edge* edge : kept) {
+    ASSIGN_OR_RETURN(Node* const whole, add_whole(edge->src));
+    graph_->AddControlEdge(whole, edge->dst);
+    if (edge->is_control()) graph_->RemoveEdge(edge);
+  }
+  while (!open.empty()) {
+    Node* const node = open.back();
+    open.pop_back();
+    Node* const whole = released_[node->id()];
+    graph_->AddControlEdge(node, whole);
+    for (const Edge* edge : node->in_edges()) {
+      ASSIGN_OR_RETURN(Node* const earlier, add_whole(edge->src));
+      if (earlier != edge->src || freed_edges_.contains(edge)) graph_->AddControlEdge(earlier, whole);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir
