@@ -73,6 +73,8 @@ TEST_F(WatchBrowserTest, ShowsTasksAndSessionsAndThenAKilledTask) {
     const TaskReport report = ReportOf(WorkerAddress());
     return report.long_step_size() == 1 && report.long_step(0).wait_size() == 1;
   }));
+  // The worker may have asked before the parameter server listened.
+  ASSERT_TRUE(Eventually([&] { return ReportOf(WorkerAddress()).peer(0).health() == "up"; }));
   const std::string page = Page("status");
   EXPECT_THAT(page,
               AllOf(HasSubstr("<title>worker 0"), HasSubstr(">ps 0</span>"), HasSubstr(">worker 0 (this one)</span>"),
