@@ -78,7 +78,7 @@ ResourceVariable StrategyVariables::Make(const Scope& scope, const TensorShape& 
 ResourceVariable StrategyVariables::MakeInReplica(const Scope& scope, const TensorShape& shape, DataType dtype,
                                                   const Initializer& initializer, const VariableOptions& options) {
   if (!scope.ok()) return {};
-  const std::string wanted_name = scope.op_name();
+  const std::string& wanted_name = scope.op_name();
   if (replica_ == 0) {
     made_.push_back({Make(scope, shape, dtype, initializer, options), wanted_name});
     ++num_made_;

@@ -117,14 +117,15 @@ void LinkPoller::RunElsewhere(absl::AnyInvocable<void()> work) {
 }
 
 void LinkPoller::RunLater(absl::AnyInvocable<void()> work) {
-  bool is_stopping = false;
   {
     MutexLock lock(mu_);
-    is_stopping = stopping_;  // then no thread may be left
-    if (!is_stopping) later_.push_back(std::move(work));
+    if (!stopping_) {
+      later_.push_back(std::move(work));
+      work = nullptr;
+    }
     num_later_.store(later_.size());
   }
-  if (is_stopping) return work();
+  if (work != nullptr) return work();     // no thread may be left
   if (IsInAwait()) doorbell_->WakeOne();  // this thread has other work to do
 }
 
