@@ -21,6 +21,7 @@ struct ServerCommand {
   std::string http_bind = "127.0.0.1";  // host to serve them on
   std::string http_ready_file;          // created with their address, as ready_file
   std::string ready_file;               // created with the address and a line end as content, when the task is ready
+  int parent = 0;                       // ends with this process, which started it; 0: with none
   std::string journal;                  // directory of the master's journal; empty: none
   std::string checkpoint_store;         // directory of the tasks' checkpoint stores; empty: none
   std::vector<std::string> plugins, plugin_folders;  // see LoadPlugin

@@ -1,8 +1,10 @@
 #include <sys/resource.h>
 
+#include <limits>
 #include <memory>
 
 #include "tools/command_flags.h"
+#include "tools/parent_process.h"
 #include "tools/server_command.h"
 
 namespace weir {
@@ -76,6 +78,11 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
       ->group(kGroup);
   app.add_option("--ready-file", server.ready_file, "Write the bound address to this file when the task is ready")
       ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--parent", server.parent,
+                 "End at once when the process with this id does, which must be the one that started the server")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("PID")
       ->group(kGroup);
 }
 
@@ -201,8 +208,9 @@ void AddServerCommand(CommandLine& line) {
     if (flags->port >= 0) flags->server.port = flags->port;
     if (flags->http_port >= 0) flags->server.http_port = flags->http_port;
     flags->server.environment = Environment::OfThisProcess();
-    const absl::Status limit = RaiseFileLimit();
-    return UsageExitCodeOf(limit.ok() ? RunServer(flags->server) : limit);
+    absl::Status started = RaiseFileLimit();
+    if (started.ok() && flags->server.parent != 0) started = EndWithParent(flags->server.parent);
+    return UsageExitCodeOf(started.ok() ? RunServer(flags->server) : started);
   });
 }
 

@@ -5,13 +5,11 @@
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import queue
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +24,6 @@ from .py_func import disconnect, enable_py_func
 
 __all__ = ["Cluster", "LaunchError", "enable_py_func", "launch", "program"]
 
-_PR_SET_PDEATHSIG = 1
 _QUOTED_LOG_LINES = 20
 _ATTEMPTS = 3
 
@@ -79,7 +76,6 @@ class _Starter:
         return process
 
 
-_libc = ctypes.CDLL(None)
 _starter: Optional[_Starter] = None
 _starter_lock = threading.Lock()
 
@@ -98,9 +94,10 @@ def _start(arguments: Sequence[str], **options) -> subprocess.Popen:
     with _starter_lock:
         if _starter is None:
             _starter = _Starter()
-    # A signal from the terminal is for the Python program, which then stops its servers.
-    return _starter.start(arguments, stdin=subprocess.DEVNULL, start_new_session=True,
-                          preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), **options)
+    # A signal from the terminal is for the Python program, which then stops its servers. There is no preexec_fn, so that
+    # Popen starts them by vfork: in a forked child of a process that uses gRPC, as TensorFlow does, gRPC's own handlers may
+    # hang.
+    return _starter.start(arguments, stdin=subprocess.DEVNULL, start_new_session=True, **options)
 
 
 def _free_ports(count: int) -> List[int]:
@@ -172,7 +169,7 @@ class Cluster:
         name = f"{job}-{index}"
         with open(self._log_file(name), "w", encoding="utf-8") as log:
             self._processes[name] = _start(
-                [program(), "server", "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec),
+                [program(), "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec),
                  "--ready-file", str(self._ready_file(name)), *flags], stdout=log, stderr=subprocess.STDOUT)
 
     def _await_ready(self, timeout: float) -> None:

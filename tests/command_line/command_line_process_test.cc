@@ -74,6 +74,13 @@ TEST(CommandLineProcessTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(output.text, HasSubstr("'loud' is none of debug, info, warning, error"));
 }
 
+TEST(CommandLineProcessTest, AServerWhoseParentHasGoneDoesNotStart) {
+  const WeirOutput server =
+      RunWeir("server --parent 2147483647 --job worker --port 0 --cluster '{\"worker\": [\"127.0.0.1:0\"]}'");
+  EXPECT_EQ(server.code, 1);
+  EXPECT_THAT(server.text, HasSubstr("Process 2147483647, given by --parent, has ended or did not start this one"));
+}
+
 TEST(CommandLineProcessTest, VersionIsACommandAndAFlag) {
   const WeirOutput flag = RunWeir("--version"), command = RunWeir("version");
   EXPECT_EQ(flag.code, 0);

@@ -4,7 +4,6 @@ import concurrent.futures
 import ctypes
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -40,12 +39,6 @@ _libc = ctypes.CDLL(None)  # loaded before a fork
 def end_with_parent():
     """In a child: it is killed when the thread that started it ends, however it ends."""
     _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def _prepare(address_space):
-    end_with_parent()
-    if address_space:
-        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
 
 def free_ports(count):
@@ -119,7 +112,8 @@ class Cluster:
 
     def command(self, job, index, ready_file):
         """What starts a task; the file is there as soon as it serves."""
-        return [self._program, "server", "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec()),
+        limit = ["prlimit", "--as=%d" % self._address_space] if self._address_space else []
+        return limit + [self._program, "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec()),
                 "--ready-file", ready_file] + self._arguments
 
     def restart(self, task=0, job="worker"):
@@ -147,10 +141,11 @@ class Cluster:
         ready = prefix + ".ready"
         # It quiets TensorFlow in this process; what a failed test prints are the servers' logs.
         environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+        # Without a preexec_fn, Popen starts it by vfork: in a forked child of a process that uses gRPC, as TensorFlow does,
+        # gRPC's own handlers may hang.
         with open(prefix + ".log", "wb") as log:
             return subprocess.Popen(
-                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment,
-                preexec_fn=lambda: _prepare(self._address_space)), ready
+                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment), ready
 
     def _serve(self, ready):
         deadline = time.monotonic() + self.start_seconds
