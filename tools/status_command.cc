@@ -2,9 +2,8 @@
 #include "core/clock.h"
 #include "core/gpu/gpu_allocator.h"
 #include "distribute/transport/grpc_channel.h"
-#include "distribute/transport/grpc_master_client.h"
-#include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tools/commands.h"
+#include "tools/device_list.h"
 #include "tools/task_client.h"
 #include "weir/status.pb.h"
 #include "weir/transport.pb.h"
@@ -75,18 +74,8 @@ absl::Status PrintResources(const std::string& address, const CallOptions& optio
 
 absl::Status PrintStatus(const std::string& target, bool resources, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(target));
-  GrpcMasterClient master(GrpcChannelOptions{.address = address});
-  CallOptions options;
-  options.deadline = MonotonicNow() + absl::Seconds(10);
-  tensorflow::ListDevicesRequest request;
-  tensorflow::ListDevicesResponse response;
-  RETURN_IF_ERROR(master.ListDevices(options, request, &response));
-  const auto print = [&out](const tensorflow::DeviceAttributes& device, absl::string_view where) {
-    out << absl::StrFormat("%s %s incarnation %016x memory %d %s\n", device.name(), device.device_type(),
-                           device.incarnation(), device.memory_limit(), where);
-  };
-  for (const auto& device : response.local_device()) print(device, "(this task)");
-  for (const auto& device : response.remote_device()) print(device, "");
+  RETURN_IF_ERROR(PrintDevices(address, out));
+  const CallOptions options{.deadline = MonotonicNow() + absl::Seconds(10)};
   RETURN_IF_ERROR(PrintGpus(address, options, out));
   RETURN_IF_ERROR(PrintLinks(address, options, out));
   return resources ? PrintResources(address, options, out) : absl::OkStatus();

@@ -1,4 +1,4 @@
-// Tests of the variables in the output of `weir status --resources`.
+// Tests of the output of `weir status`.
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/testing.h"
@@ -28,6 +28,25 @@ TEST(ResourceListTest, VariablesOfBothKindsAreListedWithTheirValues) {
               AllOf(HasSubstr("device:CPU:0: 40 bytes\n"), HasSubstr("localhost/reference"), HasSubstr("float[2,3]"),
                     HasSubstr("float[4]"), HasSubstr("float uninitialized"), Not(HasSubstr("[5,7]"))));
   EXPECT_THAT(session->Close(), IsOk());
+}
+
+TEST(DeviceListTest, ATaskThatDoesNotAnswerIsNamedAndTheOthersAreListed) {
+  ASSERT_OK_AND_ASSIGN(const auto cluster,
+                       ProcessCluster::Start({.program = WEIR_PROGRAM, .jobs = {{"worker", 2}, {"ps", 1}}}));
+  const WeirOutput whole = RunWeir("status " + cluster->Target("worker", 0));
+  EXPECT_EQ(whole.code, 0);
+  EXPECT_THAT(whole.text, AllOf(HasSubstr("/job:ps/replica:0/task:0/device:CPU:0 CPU incarnation"),
+                                HasSubstr("/job:worker/replica:0/task:1/device:CPU:0 CPU incarnation")));
+  cluster->Kill("ps", 0);
+  const WeirOutput rest = RunWeir("status " + cluster->Target("worker", 0));
+  EXPECT_EQ(rest.code, 0);
+  EXPECT_THAT(rest.text,
+              AllOf(HasSubstr("(this task)\n"), HasSubstr("/job:worker/replica:0/task:1/device:CPU:0 CPU incarnation"),
+                    HasSubstr(absl::StrCat("/job:ps/replica:0/task:0 at ", *cluster->spec().AddressOf("ps", 0),
+                                           " does not answer: ")),
+                    Not(HasSubstr("/job:ps/replica:0/task:0/device"))));
+  cluster->Kill("worker", 0);
+  EXPECT_EQ(RunWeir("status " + cluster->Target("worker", 0)).code, 1);
 }
 
 }  // namespace
