@@ -80,7 +80,7 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--parent", server.parent,
-                 "End at once when the process with this id does, which must be the one that started the server")
+                 "Kill the server when its parent process PID, or the thread of it that started the server, ends")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("PID")
       ->group(kGroup);

@@ -33,7 +33,8 @@ class CommitBuilder {
 
   absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants) {
     RETURN_IF_ERROR(FetchInputs());
-    RETURN_IF_ERROR(UpdateOrder(options_, sides_, graph_).FreeFromOtherTasks());
+    UpdateOrder order(options_, sides_, graph_);
+    RETURN_IF_ERROR(order.FreeFromOtherTasks());
     const std::vector<Node*> nodes = graph_->nodes();
     const std::string decider = options_.cpu(coordinator);
     std::vector<std::string> keys;
@@ -59,6 +60,8 @@ class CommitBuilder {
       const bool enters = node->IsEnter() && sides_->IsAfter(*node) && sides_->IsOutsideOfLoops(*node);
       if (enters) RETURN_IF_ERROR(Gate(gates, node));
     }
+    // Without the updates that they waited for, they could run before the decision: an op that closes a queue, say.
+    for (const int id : order.freed_nodes()) RETURN_IF_ERROR(Gate(gates, graph_->node(id)));
     for (const Node* update : sides_->updates()) {
       if (sides_->IsOutsideOfLoops(*update)) RETURN_IF_ERROR(Gate(gates, graph_->node(update->id())));
     }

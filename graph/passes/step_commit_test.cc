@@ -65,6 +65,15 @@ class StepCommitTest : public testing::Test {
     return names;
   }
 
+  // The ControlTrigger that the node waits for; one of them.
+  static const Node& TriggerBefore(const Node& node) {
+    for (const Edge* edge : node.in_edges()) {
+      if (edge->is_control() && edge->src->op() == "ControlTrigger") return *edge->src;
+    }
+    ADD_FAILURE() << node.name() << " waits for no ControlTrigger";
+    return node;
+  }
+
   std::unique_ptr<Graph> graph_;
 };
 
@@ -156,8 +165,8 @@ TEST_F(StepCommitTest, AnOperandOfItsOwnTaskDoesNotMakeAnUpdateWaitForOthers) {
         "%one:f32 = Neg(%x, ^%done) @ps:0/CPU:0\n"
         "%two:f32 = Neg(%one, ^%ub) @ps:0/CPU:0\n"
         "%step = ResourceApplyMomentum(%a, %a, %two, %x, %x, ^%done) @ps:0/CPU:0\n");
-  EXPECT_THAT(WaitsFor("one"), ElementsAre("ua"));
-  EXPECT_THAT(WaitsFor("two"), IsEmpty());
+  EXPECT_THAT(WaitsFor("one"), ElementsAre("_CommitDecide@ps0", "ua"));
+  EXPECT_THAT(WaitsFor("two"), ElementsAre("_CommitDecide@ps0"));
   EXPECT_THAT(WaitsFor("step"), ElementsAre("_CommitDecide@ps0", "ua"));
 }
 
@@ -175,33 +184,64 @@ TEST_F(StepCommitTest, UpdatesOfOneTaskKeepTheirOrder) {
   EXPECT_THAT(WaitsFor("u4"), ElementsAre("_CommitDecide@ps0", "u3"));
 }
 
-// An average of a weight, for instance, after the global step, whose own update waits for no other task.
+// A moving average, for example, that is updated after the global step, whose own update waits for no other task.
 TEST_F(StepCommitTest, WhatIsReadAfterAnUpdateWaitsForAllThatPrecededTheUpdate) {
-  const std::string text = std::string(kTwoServers) +
-                           "%step = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%done) @ps:1/CPU:0\n"
-                           "%second = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%step) @ps:1/CPU:0\n"
-                           "%read:f32 = Neg(%x, ^%second) @ps:0/CPU:0\n"
-                           "%twice:f32 = Neg(%read) @worker:0/CPU:0\n"
-                           "%average = ResourceApplyMomentum(%a, %a, %x, %twice, %x) @ps:0/CPU:0\n";
-  AddTo(text);
+  AddTo(std::string(kTwoServers) +
+        "%step = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%done) @ps:1/CPU:0\n"
+        "%second = ResourceApplyMomentum(%b, %b, %x, %x, %x, ^%step) @ps:1/CPU:0\n"
+        "%read:f32 = Neg(%x, ^%second) @ps:0/CPU:0\n"
+        "%twice:f32 = Neg(%read) @worker:0/CPU:0\n"
+        "%average = ResourceApplyMomentum(%a, %a, %x, %twice, %x) @ps:0/CPU:0\n");
   EXPECT_THAT(WaitsFor("step"), ElementsAre("_CommitDecide@ps1", "ub"));
   EXPECT_THAT(WaitsFor("second"), ElementsAre("_CommitDecide@ps1", "step"));
-  // Of two NoOps, read waits for that of the last update.
-  ASSERT_THAT(WaitsFor("read"), ElementsAre("NoOp@ps1"));
-  const Node& last = *Find("read")->in_edges().back()->src;
-  ASSERT_THAT(WaitsFor(last), ElementsAre("NoOp@ps1", "second"));
-  const Node& first = *last.in_edges()[last.in_edges()[0]->src->name() == "second" ? 1 : 0]->src;
-  EXPECT_THAT(WaitsFor(first), ElementsAre("done", "step"));
+  EXPECT_THAT(WaitsFor("read"), ElementsAre("ControlTrigger@ps1", "second"));
+  const Node& last = TriggerBefore(*Find("read"));
+  EXPECT_THAT(WaitsFor(last), ElementsAre("ControlTrigger@ps1", "second"));
+  EXPECT_THAT(WaitsFor(TriggerBefore(last)), ElementsAre("done", "step"));
 }
 
-TEST_F(StepCommitTest, AValueOfAnUpdateIsReadWhereItIsAndInOrder) {
+// The same, with a read that its own task uses, and a constant that alone follows the other updates.
+TEST_F(StepCommitTest, AReadForAnUpdateOfItsTaskWaitsForAllThatPrecededAnother) {
   AddTo(std::string(kTwoServers) +
         "%one:f32 = Neg(%x, ^%done) @ps:1/CPU:0\n"
         "%step = ResourceApplyMomentum(%b, %b, %x, %one, %x) @ps:1/CPU:0\n"
-        "%other:f32 = Neg(%one) @ps:0/CPU:0\n");
-  EXPECT_THAT(WaitsFor("one"), ElementsAre("ub"));
-  ASSERT_THAT(WaitsFor("other"), ElementsAre("NoOp@ps1"));
-  EXPECT_THAT(WaitsFor("NoOp@ps1"), ElementsAre("done", "one"));
+        "%read:f32 = Neg(%x, ^%step) @ps:0/CPU:0\n"
+        "%average = ResourceApplyMomentum(%a, %a, %x, %read, %x) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("one"), ElementsAre("_CommitWait@ps1", "ub"));
+  EXPECT_THAT(WaitsFor("read"), ElementsAre("ControlTrigger@ps1", "_CommitDecide@ps0", "one"));
+  EXPECT_THAT(WaitsFor(TriggerBefore(*Find("read"))), ElementsAre("done", "one"));
+}
+
+TEST_F(StepCommitTest, AnUpdateThatUsesAnothersValueWaitsForAllThatPrecededIt) {
+  AddTo(std::string(kTwoServers) +
+        "%v:f32 = Neg(%x, ^%ua) @ps:1/CPU:0\n"
+        "%uc = ResourceApplyMomentum(%b, %b, %x, %v, %x) @ps:1/CPU:0\n"
+        "%ud = ResourceApplyMomentum(%a, %a, %x, %v, %x) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("v"), ElementsAre("_CommitWait@ps1"));
+  EXPECT_THAT(WaitsFor(TriggerBefore(*Find("ud"))), ElementsAre("ua", "v"));
+}
+
+// Of the inputs of a merge one is dead, which a NoOp would be, too.
+TEST_F(StepCommitTest, WhatFollowsAMergeRunsAlthoughABranchIsDead) {
+  AddTo(std::string(kTwoServers) +
+        "%p:bool = Placeholder() @ps:0/CPU:0\n"
+        "%s:(f32, f32) = Switch(%x, %p) @ps:0/CPU:0\n"
+        "%t:f32 = Neg(%s:1, ^%ub) @ps:0/CPU:0\n"
+        "%f:f32 = Neg(%s, ^%ub) @ps:0/CPU:0\n"
+        "%m:(f32, i32) = Merge(%f, %t) @ps:0/CPU:0\n"
+        "%step = ResourceApplyMomentum(%a, %a, %x, %m, %x) @ps:0/CPU:0\n"
+        "%fetch:f32 = Neg(%m) @worker:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("fetch"), ElementsAre("ControlTrigger@ps0"));
+  const Node& merged = TriggerBefore(*Find("fetch"));
+  EXPECT_THAT(WaitsFor(merged), ElementsAre("ControlTrigger@ps0", "ControlTrigger@ps0", "m"));
+  EXPECT_THAT(WaitsFor(TriggerBefore(merged)), ElementsAre(::testing::AnyOf("f", "t"), "ub"));
+}
+
+TEST_F(StepCommitTest, WhatNoLongerWaitsForAnUpdateWaitsForTheDecision) {
+  AddTo(std::string(kTwoServers) +
+        "%between:f32 = Neg(%x, ^%ub) @ps:0/CPU:0\n"
+        "%step = ResourceApplyMomentum(%a, %a, %x, %between, %x) @ps:0/CPU:0\n");
+  EXPECT_THAT(WaitsFor("between"), ElementsAre("_CommitDecide@ps0"));
 }
 
 TEST_F(StepCommitTest, AnUpdateWaitsForTheValueOfAnother) {

@@ -19,6 +19,7 @@ absl::Status UpdateOrder::FreeFromOtherTasks() {
         ASSIGN_OR_RETURN(Node* const own_part, OwnPartOf(edge->src, task));
         freed_.push_back({edge, own_part});
         freed_edges_.insert(edge);
+        freed_nodes_.insert(node->id());
       } else if (is_own) {
         Follow(*edge->src);
       }
@@ -32,15 +33,15 @@ absl::Status UpdateOrder::FreeFromOtherTasks() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Node*> UpdateOrder::AddNoOp(const std::string& device) {
+absl::StatusOr<Node*> UpdateOrder::Add(const std::string& op, const std::string& device) {
   tensorflow::NodeDef def;
-  def.set_name(graph_->UniqueName("_commit/NoOp"));
-  def.set_op("NoOp");
+  def.set_name(graph_->UniqueName(absl::StrCat("_commit/", op)));
+  def.set_op(op);
   def.set_device(device);
   ASSIGN_OR_RETURN(Node* const node, graph_->AddNode(std::move(def)));
   node->set_assigned_device(device);
   sides_->AddAfter(*node);
-  seen_.insert(node->id());  // belongs to freed nodes
+  seen_.insert(node->id());  // followed, too
   return node;
 }
 
@@ -72,7 +73,7 @@ absl::StatusOr<Node*> UpdateOrder::OwnPartOf(Node* node, const std::string& task
   }
   if (awaited.size() == 1) it->second = graph_->node(*awaited.begin());
   if (awaited.size() < 2) return it->second;
-  ASSIGN_OR_RETURN(Node* const joined, AddNoOp(options_.cpu(task)));
+  ASSIGN_OR_RETURN(Node* const joined, Add("NoOp", options_.cpu(task)));
   for (const int id : awaited) graph_->AddControlEdge(graph_->node(id), joined);
   return own_parts_[{node->id(), task}] = joined;
 }
@@ -92,26 +93,33 @@ void UpdateOrder::FindReleased() {
 
 absl::Status UpdateOrder::KeepForOthers() {
   FindReleased();
-  std::vector<Edge*> kept;
+  std::vector<const Edge*> kept;
   std::vector<Node*> open;
   const auto add_whole = [&](Node* node) -> absl::StatusOr<Node*> {
     const auto it = released_.find(node->id());
     if (it == released_.end()) return node;
     if (it->second == nullptr) {
-      ASSIGN_OR_RETURN(it->second, AddNoOp(options_.cpu(options_.task(*node))));
+      ASSIGN_OR_RETURN(it->second, Add("ControlTrigger", options_.cpu(options_.task(*node))));
       open.push_back(node);
     }
     return it->second;
   };
   for (const auto& [id, whole] : released_) {
-    for (Edge* edge : graph_->node(id)->out_edges()) {
-      if (!IsFollowed(*edge->dst)) kept.push_back(edge);
+    const Node* const node = graph_->node(id);
+    for (const Edge* edge : node->out_edges()) {
+      const bool is_own = IsFollowed(*edge->dst) && options_.task(*edge->dst) == options_.task(*node);
+      if (!is_own && !freed_edges_.contains(edge)) kept.push_back(edge);
     }
   }
   for (const Edge* edge : kept) {
     ASSIGN_OR_RETURN(Node* const whole, add_whole(edge->src));
     graph_->AddControlEdge(whole, edge->dst);
-    if (edge->is_control()) graph_->RemoveEdge(edge);
+  }
+  for (const FreedEdge& freed : freed_) {
+    Node* const part = freed.own_part;
+    if (part == nullptr || options_.task(*part) == options_.task(*freed.edge->dst)) continue;
+    ASSIGN_OR_RETURN(Node* const whole, add_whole(part));
+    graph_->AddControlEdge(whole, freed.edge->dst);
   }
   while (!open.empty()) {
     Node* const node = open.back();

@@ -28,6 +28,8 @@ class UpdateOrder {
       : options_(options), sides_(sides), graph_(graph) {}
 
   absl::Status FreeFromOtherTasks();
+  // The ids of nodes that lost an edge.
+  const absl::btree_set<int>& freed_nodes() const { return freed_nodes_; }
 
  private:
   // A control edge that is dropped, and what its node waits for instead (nullptr: nothing).
@@ -36,7 +38,7 @@ class UpdateOrder {
     Node* own_part;
   };
 
-  absl::StatusOr<Node*> AddNoOp(const std::string& device);
+  absl::StatusOr<Node*> Add(const std::string& op, const std::string& device);
   // Frees the node, which precedes an update on its task or is one, from other tasks too.
   void Follow(const Node& node);
   bool IsFollowed(const Node& node) const { return seen_.count(node.id()) != 0; }
@@ -47,8 +49,8 @@ class UpdateOrder {
   absl::StatusOr<Node*> OwnPartOf(Node* node, const std::string& task);
   // Finds the followed nodes that no longer wait for everything that they waited for.
   void FindReleased();
-  // Lets the other nodes that depend on released ones wait for it: each released node gets a NoOp that runs once the
-  // node and all that it waited for have run.
+  // Makes nodes that are not followed, or are on another task, wait for all that a released node waited for before: by
+  // a ControlTrigger, which a dead node does not keep from running.
   absl::Status KeepForOthers();
 
   const StepCommitOptions& options_;
@@ -56,10 +58,11 @@ class UpdateOrder {
   Graph* const graph_;
   std::vector<FreedEdge> freed_;
   absl::flat_hash_set<const Edge*> freed_edges_;
+  absl::btree_set<int> freed_nodes_;
   absl::btree_map<std::pair<int, std::string>, Node*> own_parts_;  // by node and task
   std::vector<const Node*> followed_;                              // still to be freed
   absl::btree_set<int> seen_;                                      // ids of nodes that were in followed_, and of ours
-  absl::btree_map<int, Node*> released_;  // by ids of released nodes, the NoOp; nullptr if no other node needs it
+  absl::btree_map<int, Node*> released_;  // by id, the ControlTrigger; nullptr if no node needs it
 };
 
 }  // namespace weir

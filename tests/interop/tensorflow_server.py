@@ -24,7 +24,7 @@ def main():
     options = parser.parse_args()
     weir_cluster.end_with_parent()
     if os.getppid() != options.parent:
-        return
+        raise SystemExit("the process that started this task has ended")
     server = tf.distribute.Server(tf.train.ClusterSpec(options.cluster), job_name=options.job,
                                   task_index=options.index)
     with open(options.ready_file, "w", encoding="utf-8") as ready:

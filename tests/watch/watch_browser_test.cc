@@ -73,7 +73,7 @@ TEST_F(WatchBrowserTest, ShowsTasksAndSessionsAndThenAKilledTask) {
     const TaskReport report = ReportOf(WorkerAddress());
     return report.long_step_size() == 1 && report.long_step(0).wait_size() == 1;
   }));
-  // The worker may have asked before the parameter server listened.
+  // The worker's first probe may precede the parameter server's listen.
   ASSERT_TRUE(Eventually([&] { return ReportOf(WorkerAddress()).peer(0).health() == "up"; }));
   const std::string page = Page("status");
   EXPECT_THAT(page,

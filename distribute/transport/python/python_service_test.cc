@@ -55,7 +55,11 @@ class Client : public MessageStream::Listener {
     stream_->Read();
   }
   void OnWritten() override {}
-  void OnEnd(const absl::Status& status) override { end_.set_value(status); }
+  void OnEnd(const absl::Status& status) override {
+    end_.set_value(status);
+    has_ended_.Notify();
+  }
+  void AwaitEnd() const { has_ended_.WaitForNotification(); }
 
   MessageStream& stream() { return *stream_; }
   std::future<std::string> Task() { return task_.get_future(); }
@@ -74,6 +78,7 @@ class Client : public MessageStream::Listener {
   std::promise<std::string> task_;
   std::promise<WirePythonCall> call_;
   std::promise<absl::Status> end_;
+  absl::Notification has_ended_;
 };
 
 // Memory that claims to be large, but is never read.
@@ -110,6 +115,8 @@ class PythonServiceTest : public ::testing::Test {
   }
   ~PythonServiceTest() override {
     server_->Shutdown(absl::ZeroDuration());
+    // A stream that has not ended may still start an operation.
+    for (const auto& client : clients_) client->AwaitEnd();
     queue_.Shutdown();
     threads_.reset();
   }
@@ -117,6 +124,7 @@ class PythonServiceTest : public ::testing::Test {
   std::shared_ptr<Client> Connect(const std::string& service = kSecret) {
     auto client = std::make_shared<Client>(channel_.get(), service);
     client->stream().Start(client);
+    clients_.push_back(client);
     return client;
   }
   std::shared_ptr<Client> Connected() {
@@ -135,6 +143,7 @@ class PythonServiceTest : public ::testing::Test {
     return result->get_future();
   }
 
+  std::vector<std::shared_ptr<Client>> clients_;
   PythonService service_{kTask, Cluster("127.0.0.1:2")};
   grpc::CompletionQueue queue_;
   std::unique_ptr<PollingThreads> threads_ = std::make_unique<PollingThreads>(&queue_, PollingThreads::Options());
@@ -267,7 +276,7 @@ TEST(PythonClientTest, CallsForASlowReaderAreBounded) {
   call("written", 1);
   call("queued", PythonClient::kMaxQueuedBytes - 1000);
   EXPECT_TRUE(ended.empty());
-  call("too large", 1 << 20);  // it is shared, not read
+  call("too large", 1 << 20);  // its bytes are shared, never read
   ASSERT_EQ(ended.size(), 1);
   EXPECT_THAT(ended[0], StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("reads too slowly")));
 
