@@ -22,13 +22,13 @@ CommandDocs StatusDocs() {
       .description =
           "Prints the devices of all tasks of the cluster with their incarnations, names tasks that do not answer, and "
           "prints of the task that is asked also the memory of its GPUs and its links to other tasks. With --json it "
-          "prints that task's "
-          "report instead: tasks with their health, sessions, steps and what they wait for, bytes, memory.",
+          "prints that task's report instead: tasks with their health, sessions, steps and what they wait for, bytes, "
+          "memory.",
       .examples = {{"weir status --resources grpc://127.0.0.1:2222",
                     "Also the variables, queues and embeddings of that task"},
                    {"weir status --json --watch grpc://127.0.0.1:2222", "A report every two seconds, each on a line"}},
       .exit_codes = {{"0", "The task has answered, or Ctrl-C has ended --watch."},
-                     {"1", "It has not, within 20 seconds."},
+                     {"1", "It has not, within 30 seconds."},
                      {"2", "A flag is wrong."}}};
 }
 

@@ -6,7 +6,6 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "absl/strings/str_cat.h"
 #include "core/op/attr_value.h"
 #include "core/rendezvous/rendezvous.h"
 #include "core/wire/wire_options.h"
@@ -70,14 +69,7 @@ class CommitBuilder {
 
  private:
   absl::StatusOr<Node*> AddOn(const std::string& device, absl::string_view op, std::optional<DataType> type) {
-    tensorflow::NodeDef def;
-    def.set_name(graph_->UniqueName(absl::StrCat("_commit/", op)));
-    def.set_op(std::string(op));
-    def.set_device(device);
-    if (type) SetNodeAttr("T", *type, &def);
-    ASSIGN_OR_RETURN(Node * node, graph_->AddNode(std::move(def)));
-    node->set_assigned_device(device);
-    return node;
+    return AddCommitNode(op, device, type, graph_);
   }
   absl::StatusOr<Node*> Add(absl::string_view op, const std::string& task) {
     return AddOn(options_.cpu(task), op, std::nullopt);

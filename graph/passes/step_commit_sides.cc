@@ -1,5 +1,9 @@
 #include "graph/passes/step_commit_sides.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/op/attr_value.h"
 #include "graph/function_library.h"
 #include "tensorflow/core/framework/function.pb.h"
 
@@ -12,6 +16,18 @@ void Add(const OpRegistration& op, Effects* effects) {
 }
 
 }  // namespace
+
+absl::StatusOr<Node*> AddCommitNode(absl::string_view op, const std::string& device, std::optional<DataType> type,
+                                    Graph* graph) {
+  tensorflow::NodeDef def;
+  def.set_name(graph->UniqueName(absl::StrCat("_commit/", op)));
+  def.set_op(std::string(op));
+  def.set_device(device);
+  if (type) SetNodeAttr("T", *type, &def);
+  ASSIGN_OR_RETURN(Node* const node, graph->AddNode(std::move(def)));
+  node->set_assigned_device(device);
+  return node;
+}
 
 Effects EffectsOf::operator()(const Node& node) {
   Effects effects;

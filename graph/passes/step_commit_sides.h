@@ -1,6 +1,7 @@
 // The nodes of a graph that run before a step's decision, and those that run after it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,15 @@
 
 namespace weir {
 
-// What a node and the functions that it calls, directly or not, do beyond computing their outputs.
+// Side effects of a node, including those of the functions that it calls.
 struct Effects {
   bool writes_state = false;
   bool waits = false;  // for other steps, and not as an update
 };
+
+// Adds a node of the commit, "_commit/OP", to `device`; `type` is its attribute T.
+absl::StatusOr<Node*> AddCommitNode(absl::string_view op, const std::string& device, std::optional<DataType> type,
+                                    Graph* graph);
 
 // Remembers the effects of functions. The graph outlives it.
 class EffectsOf {

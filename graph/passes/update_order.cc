@@ -1,6 +1,6 @@
 #include "graph/passes/update_order.h"
 
-#include "absl/strings/str_cat.h"
+#include <optional>
 
 namespace weir {
 
@@ -34,12 +34,7 @@ absl::Status UpdateOrder::FreeFromOtherTasks() {
 }
 
 absl::StatusOr<Node*> UpdateOrder::Add(const std::string& op, const std::string& device) {
-  tensorflow::NodeDef def;
-  def.set_name(graph_->UniqueName(absl::StrCat("_commit/", op)));
-  def.set_op(op);
-  def.set_device(device);
-  ASSIGN_OR_RETURN(Node* const node, graph_->AddNode(std::move(def)));
-  node->set_assigned_device(device);
+  ASSIGN_OR_RETURN(Node* const node, AddCommitNode(op, device, std::nullopt, graph_));
   sides_->AddAfter(*node);
   seen_.insert(node->id());  // followed, too
   return node;

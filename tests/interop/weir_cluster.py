@@ -113,8 +113,8 @@ class Cluster:
     def command(self, job, index, ready_file):
         """What starts a task; the file is there as soon as it serves."""
         limit = ["prlimit", "--as=%d" % self._address_space] if self._address_space else []
-        return limit + [self._program, "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec()),
-                "--ready-file", ready_file] + self._arguments
+        return limit + [self._program, "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index),
+                        "--cluster", json.dumps(self.spec()), "--ready-file", ready_file] + self._arguments
 
     def restart(self, task=0, job="worker"):
         """Kills a task and starts it anew at its address. From any thread: a process ends with the thread that started it,
