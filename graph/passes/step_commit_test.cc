@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/op/attr_value.h"
 #include "core/rendezvous/rendezvous.h"
@@ -182,6 +183,25 @@ TEST_F(StepCommitTest, UpdatesOfOneTaskKeepTheirOrder) {
   EXPECT_THAT(WaitsFor("NoOp@ps0"), ElementsAre("u2", "ua"));
   EXPECT_THAT(WaitsFor("other"), ElementsAre("_CommitWait@ps1"));
   EXPECT_THAT(WaitsFor("u4"), ElementsAre("_CommitDecide@ps0", "u3"));
+}
+
+// Each update waits for all before it, through a chain on another task: what joins those of its own task is a chain,
+// too.
+TEST_F(StepCommitTest, AChainOfUpdatesKeepsItsSize) {
+  constexpr int kLength = 300;
+  std::string text = std::string(kTwoServers) + "%n0 = NoOp(^%done) @worker:0/CPU:0\n";
+  for (int i = 1; i <= kLength; ++i) {
+    absl::StrAppendFormat(&text, "%%u%d = ResourceApplyMomentum(%%a, %%a, %%x, %%x, %%x, ^%%n%d) @ps:0/CPU:0\n", i,
+                          i - 1);
+    absl::StrAppendFormat(&text, "%%n%d = NoOp(^%%n%d, ^%%u%d) @worker:0/CPU:0\n", i, i - 1, i);
+  }
+  AddTo(text);
+  EXPECT_THAT(WaitsFor("u1"), ElementsAre("_CommitDecide@ps0", "ua"));
+  EXPECT_THAT(WaitsFor("u2"), ElementsAre("NoOp@ps0", "_CommitDecide@ps0"));
+  EXPECT_THAT(WaitsFor("NoOp@ps0"), ElementsAre("u1", "ua"));
+  int num_edges = 0;
+  for (const Node* node : graph_->nodes()) num_edges += node->in_edges().size();
+  EXPECT_LT(num_edges, 20 * kLength);
 }
 
 // A moving average, for example, that is updated after the global step, whose own update waits for no other task.

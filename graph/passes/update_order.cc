@@ -1,7 +1,5 @@
 #include "graph/passes/update_order.h"
 
-#include <optional>
-
 namespace weir {
 
 absl::Status UpdateOrder::FreeFromOtherTasks() {
@@ -48,29 +46,45 @@ bool UpdateOrder::IsOrder(const Node& node) const {
   return sides_->IsUpdate(node) || (node.op() == "NoOp" && node.num_inputs() == 0);
 }
 
+bool UpdateOrder::IsPassedOn(const Node& node, const std::string& task) const {
+  return IsOrder(node) && !(sides_->IsUpdate(node) && options_.task(node) == task);
+}
+
 absl::StatusOr<Node*> UpdateOrder::OwnPartOf(Node* node, const std::string& task) {
-  const auto [it, is_new] = own_parts_.try_emplace({node->id(), task}, nullptr);
-  if (!is_new) return it->second;
-  absl::btree_set<int> seen = {node->id()}, awaited;
-  std::vector<const Node*> open = {node};
+  std::vector<Node*> open = {node};
   while (!open.empty()) {
-    const Node* const next = open.back();
-    open.pop_back();
-    const bool is_own = options_.task(*next) == task;
-    if (!IsOrder(*next) || (sides_->IsUpdate(*next) && is_own)) {
-      awaited.insert(next->id());
-      if (is_own) Follow(*next);
+    Node* const next = open.back();
+    const auto [it, is_new] = own_parts_.try_emplace({next->id(), task});
+    std::optional<Node*>& part = it->second;
+    if (!part.has_value() && !IsPassedOn(*next, task)) {
+      part = next;
+      if (options_.task(*next) == task) Follow(*next);
+    } else if (!part.has_value() && !is_new) {
+      ASSIGN_OR_RETURN(part, JoinInputs(*next, task));
+    }
+    if (part.has_value()) {
+      open.pop_back();
       continue;
     }
     for (const Edge* edge : next->in_edges()) {
-      if (sides_->IsAfter(*edge->src) && seen.insert(edge->src->id()).second) open.push_back(edge->src);
+      if (sides_->IsAfter(*edge->src)) open.push_back(edge->src);
     }
   }
-  if (awaited.size() == 1) it->second = graph_->node(*awaited.begin());
-  if (awaited.size() < 2) return it->second;
+  return *own_parts_.at({node->id(), task});
+}
+
+absl::StatusOr<Node*> UpdateOrder::JoinInputs(const Node& node, const std::string& task) {
+  absl::btree_set<int> awaited;
+  for (const Edge* edge : node.in_edges()) {
+    if (!sides_->IsAfter(*edge->src)) continue;
+    const std::optional<Node*>& part = own_parts_.at({edge->src->id(), task});
+    if (part.value_or(nullptr) != nullptr) awaited.insert((*part)->id());
+  }
+  if (awaited.empty()) return nullptr;
+  if (awaited.size() == 1) return graph_->node(*awaited.begin());
   ASSIGN_OR_RETURN(Node* const joined, Add("NoOp", options_.cpu(task)));
   for (const int id : awaited) graph_->AddControlEdge(graph_->node(id), joined);
-  return own_parts_[{node->id(), task}] = joined;
+  return joined;
 }
 
 void UpdateOrder::FindReleased() {

@@ -1,6 +1,7 @@
 // The order between the updates of a step on different tasks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,10 @@ class UpdateOrder {
   // A node that runs once everything that `node` waits for, except for updates on other tasks, has run; nullptr if that
   // is nothing.
   absl::StatusOr<Node*> OwnPartOf(Node* node, const std::string& task);
+  // Whether an update of `task` that waits for `node` waits for its inputs instead.
+  bool IsPassedOn(const Node& node, const std::string& task) const;
+  // A node that runs after the own parts, which are known, of all inputs.
+  absl::StatusOr<Node*> JoinInputs(const Node& node, const std::string& task);
   // Finds the followed nodes that no longer wait for everything that they waited for.
   void FindReleased();
   // Makes nodes that are not followed, or are on another task, wait for all that a released node waited for before: by
@@ -59,9 +64,10 @@ class UpdateOrder {
   std::vector<FreedEdge> freed_;
   absl::flat_hash_set<const Edge*> freed_edges_;
   absl::btree_set<int> freed_nodes_;
-  absl::btree_map<std::pair<int, std::string>, Node*> own_parts_;  // by node and task
-  std::vector<const Node*> followed_;                              // still to be freed
-  absl::btree_set<int> seen_;                                      // ids of nodes that were in followed_, and of ours
+  // By node and task; without a value: its inputs' parts are being found.
+  absl::btree_map<std::pair<int, std::string>, std::optional<Node*>> own_parts_;
+  std::vector<const Node*> followed_;     // still to be freed
+  absl::btree_set<int> seen_;             // ids of nodes that were in followed_, and of ours
   absl::btree_map<int, Node*> released_;  // by id, the ControlTrigger; nullptr if no node needs it
 };
 
