@@ -39,6 +39,11 @@ class Coordinator : public FakeWorker {
 class StepParticipationTest : public testing::Test {
  protected:
   StepParticipationTest() { outcomes_.Open(kSession); }
+  // Ends what still waits, as the end of a step does.
+  ~StepParticipationTest() override {
+    rendezvous_->StartAbort(errors::Cancelled("The test is over"));
+    later_.clear();
+  }
 
   std::shared_ptr<StepParticipation> Make(const std::string& coordinator) {
     return std::make_shared<StepParticipation>(StepParticipation::Options{
