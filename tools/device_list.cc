@@ -1,11 +1,18 @@
 #include "tools/device_list.h"
 
-#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "core/clock.h"
+#include "core/device/device_name.h"
+#include "core/threads/blocking_call.h"
+#include "distribute/cluster/cluster_spec.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_master_client.h"
+#include "distribute/transport/workers/grpc_worker_pool.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "tensorflow/core/protobuf/worker.pb.h"
 #include "tools/task_client.h"
@@ -14,39 +21,54 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kListTimeout = absl::Seconds(10);
-constexpr absl::Duration kPeersTimeout = absl::Seconds(10);  // of all together
-constexpr absl::Duration kPeerTimeout = absl::Seconds(2);
+constexpr absl::Duration kTaskTimeout = absl::Seconds(3);
+
+// What a task is asked, until it has answered.
+struct Question {
+  std::shared_ptr<WorkerInterface> worker;
+  tensorflow::GetStatusRequest request;
+  tensorflow::GetStatusResponse response;
+  Awaited<absl::Status> answered;
+};
 
 void PrintDevice(const tensorflow::DeviceAttributes& device, absl::string_view where, std::ostream& out) {
   out << absl::StrFormat("%s %s incarnation %016x memory %d %s\n", device.name(), device.device_type(),
                          device.incarnation(), device.memory_limit(), where);
 }
 
-absl::Status PrintTask(GrpcChannel* channel, absl::Time deadline, absl::string_view where, std::ostream& out) {
-  tensorflow::GetStatusResponse response;
-  RETURN_IF_ERROR(channel->CallMessage("/tensorflow.WorkerService/GetStatus", {.deadline = deadline},
-                                       tensorflow::GetStatusRequest(), &response));
-  for (const auto& device : response.device_attributes()) PrintDevice(device, where, out);
-  return absl::OkStatus();
+void Ask(WorkerPool& workers, const std::string& task, Question* question) {
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = workers.Get(task);
+  if (!worker.ok()) return question->answered.Set(worker.status());
+  question->worker = *std::move(worker);
+  question->worker->GetStatusAsync({.deadline = MonotonicNow() + kTaskTimeout}, &question->request, &question->response,
+                                   [question](absl::Status status) { question->answered.Set(std::move(status)); });
 }
 
-// Asks each task itself. `why` is the master's error.
+// Asks all tasks at once. `why` is the master's error.
 absl::Status PrintTaskByTask(const std::string& address, const absl::Status& why, std::ostream& out) {
   GrpcChannel channel({.address = address}, nullptr);
-  const absl::StatusOr<TaskReport> report = GetTaskReport(&channel, {.deadline = MonotonicNow() + kPeersTimeout});
+  const absl::StatusOr<TaskReport> report = GetTaskReport(&channel, {.deadline = MonotonicNow() + kListTimeout});
   if (absl::IsUnimplemented(report.status())) return why;
   RETURN_IF_ERROR(report.status());
-  const absl::Time deadline = MonotonicNow() + kPeersTimeout;
-  RETURN_IF_ERROR(PrintTask(&channel, deadline, "(this task)", out));
-  for (const auto& peer : report->peer()) {
-    std::string reason = peer.reason();
-    if (peer.health() != "down") {
-      GrpcChannel to_peer({.address = peer.address()}, nullptr);
-      const absl::Status status = PrintTask(&to_peer, std::min(deadline, MonotonicNow() + kPeerTimeout), "", out);
-      if (status.ok()) continue;
-      reason = std::string(status.message());
+  ClusterSpec cluster;
+  std::vector<std::pair<std::string, std::string>> tasks = {{report->task(), address}};
+  for (const auto& peer : report->peer()) tasks.emplace_back(peer.task(), peer.address());
+  for (const auto& [task, where] : tasks) {
+    ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
+    RETURN_IF_ERROR(cluster.AddTask(name.job.value_or(""), name.task.value_or(-1), where));
+  }
+  GrpcWorkerPool workers({.cluster = std::move(cluster)});
+  RETURN_IF_ERROR(workers.status());
+  std::deque<Question> questions(tasks.size());  // they end before the pool
+  for (size_t i = 0; i < tasks.size(); ++i) Ask(workers, tasks[i].first, &questions[i]);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (const absl::Status status = questions[i].answered.Take(); !status.ok()) {
+      out << absl::StrFormat("%s at %s does not answer: %s\n", tasks[i].first, tasks[i].second, status.message());
+      continue;
     }
-    out << absl::StrFormat("%s at %s does not answer: %s\n", peer.task(), peer.address(), reason);
+    for (const auto& device : questions[i].response.device_attributes()) {
+      PrintDevice(device, i == 0 ? "(this task)" : "", out);
+    }
   }
   return absl::OkStatus();
 }
@@ -57,7 +79,7 @@ absl::Status PrintDevices(const std::string& address, std::ostream& out) {
   GrpcMasterClient master(GrpcChannelOptions{.address = address});
   tensorflow::ListDevicesResponse response;
   const absl::Status status = master.ListDevices({.deadline = MonotonicNow() + kListTimeout}, {}, &response);
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return PrintTaskByTask(address, status, out);
+  if (!status.ok() && !absl::IsUnimplemented(status)) return PrintTaskByTask(address, status, out);
   RETURN_IF_ERROR(status);
   for (const auto& device : response.local_device()) PrintDevice(device, "(this task)", out);
   for (const auto& device : response.remote_device()) PrintDevice(device, "", out);
