@@ -5,11 +5,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/threads/blocking_call.h"
 #include "graph/collectives.h"
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"
 #include "graph/passes/step_commit.h"
-#include "master/blocking_call.h"
 #include "master/graph_preparation.h"
 
 namespace weir {

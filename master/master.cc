@@ -7,8 +7,8 @@
 #include "core/clock.h"
 #include "core/logging.h"
 #include "core/random_bits.h"
+#include "core/threads/blocking_call.h"
 #include "distribute/transport/lost_graph.h"
-#include "master/blocking_call.h"
 #include "master/journal/session_journal.h"
 
 namespace weir {
@@ -155,6 +155,7 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::NewSession(const std::str
   session_options.tasks = {
       .workers = options_.workers,
       .local_task = options_.local_task,
+      .membership = options_.membership,
       .device_filters = {request.config().device_filters().begin(), request.config().device_filters().end()},
       .session_handle = session_options.handle,
       .isolate_session_state = request.config().isolate_session_state()};
@@ -165,6 +166,7 @@ absl::StatusOr<std::shared_ptr<MasterSession>> Master::NewSession(const std::str
     ASSIGN_OR_RETURN(session_options.cluster_workers,
                      options_.cluster_workers(session_options.tasks.cluster->spec, session_options.tasks.local_task));
     session_options.tasks.workers = session_options.cluster_workers.get();
+    session_options.tasks.membership = nullptr;
   }
   return std::make_shared<MasterSession>(std::move(session_options));
 }

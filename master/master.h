@@ -28,8 +28,10 @@ namespace weir {
 class Master : public MasterInterface {
  public:
   struct Options {
-    std::string local_task;          // "/job:worker/replica:0/task:0"
-    WorkerPool* workers = nullptr;   // outlives the master
+    std::string local_task;         // "/job:worker/replica:0/task:0"
+    WorkerPool* workers = nullptr;  // outlives the master
+    // The tasks of `workers`, which may change; outlives the master; null: they are constant.
+    ClusterMembership* membership = nullptr;
     ClusterWorkers cluster_workers;  // for sessions with a cluster_def; empty: it is ignored
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;

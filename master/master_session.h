@@ -107,6 +107,12 @@ class MasterSession {
   absl::StatusOr<std::shared_ptr<const PlacedGraph>> Extended(std::unique_ptr<Graph> graph,
                                                               const tensorflow::GraphDef& nodes);
   absl::Status RefreshIfNeeded();
+  // Learns which tasks have joined the cluster and left it.
+  absl::Status FollowCluster();
+  // Places nodes that had no device, now that there are others.
+  absl::Status PlaceAgain();
+  // The tasks have changed: client graphs are built anew.
+  void ForgetGraphs();
   // Makes the next call ask the tasks again if the error suggests that one was lost.
   void NoteTaskLoss(const absl::Status& status);
   // Announces a watched step to debuggers.
@@ -141,10 +147,13 @@ class MasterSession {
   const std::shared_ptr<UsedTasks> used_tasks_ = std::make_shared<UsedTasks>();
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
+  std::atomic<int64_t> cluster_version_{0};  // of the cluster that the session knows
   bool commits_ = true;                      // set by Create
   std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
 
   Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
+  // When to ask again for tasks that have joined and did not answer.
+  absl::Time next_follow_ GUARDED_BY(extend_mu_) = absl::InfinitePast();
   mutable Mutex mu_;
   std::shared_ptr<const PlacedGraph> placed_ GUARDED_BY(mu_);  // set by Create
   int64_t graph_version_ GUARDED_BY(mu_) = 0;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/clock.h"
 #include "core/logging.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/graph_import.h"
@@ -14,6 +15,9 @@
 
 namespace weir {
 namespace {
+
+// Between questions to tasks that have joined the cluster and do not answer.
+constexpr absl::Duration kMissingPause = absl::Seconds(1);
 
 // True if the task or its state has changed: ask the cluster again before the next step.
 bool SuggestsTaskLoss(const absl::Status& status) {
@@ -36,7 +40,9 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
   ASSIGN_OR_RETURN(const bool uncommitted, AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(),
                                                                   kUncommittedStepsOptimizer));
   commits_ = !uncommitted;
+  const int64_t cluster_version = tasks_.cluster_version();
   RETURN_IF_ERROR(tasks_.Connect(call));
+  cluster_version_ = cluster_version;
   ASSIGN_OR_RETURN(std::shared_ptr<const PlacedGraph> placed, Extended(std::make_unique<Graph>(options_.ops), graph));
   MutexLock lock(mu_);
   placed_ = std::move(placed);
@@ -112,6 +118,7 @@ int64_t MasterSession::graph_version() const {
 }
 
 absl::Status MasterSession::RefreshIfNeeded() {
+  if (tasks_.cluster_version() != cluster_version_.load(std::memory_order_relaxed)) RETURN_IF_ERROR(FollowCluster());
   if (!needs_refresh_.load(std::memory_order_relaxed) || !needs_refresh_.exchange(false)) return absl::OkStatus();
   bool changed = false;
   const bool reopen = lost_by_worker_.exchange(false);
@@ -120,13 +127,44 @@ absl::Status MasterSession::RefreshIfNeeded() {
     if (reopen) lost_by_worker_ = true;
     needs_refresh_ = true;
   }
-  if (!changed) return status;
+  if (changed) ForgetGraphs();
+  return status;
+}
+
+absl::Status MasterSession::FollowCluster() {
+  MutexLock one_at_a_time(extend_mu_);
+  const int64_t version = tasks_.cluster_version();
+  const absl::Time now = MonotonicNow();
+  if (version == cluster_version_ || now < next_follow_) return absl::OkStatus();
+  SessionTasks::Changes changes;
+  RETURN_IF_ERROR(tasks_.FollowCluster(&changes));
+  if (changes.left || changes.replaced) ForgetGraphs();
+  if (changes.joined) RETURN_IF_ERROR(PlaceAgain());
+  // Until a task that is missing answers, or is removed, it is asked for now and then.
+  next_follow_ = changes.missing ? MonotonicNow() + kMissingPause : absl::InfinitePast();
+  if (!changes.missing) cluster_version_ = version;
+  return absl::OkStatus();
+}
+
+absl::Status MasterSession::PlaceAgain() {
+  std::shared_ptr<const PlacedGraph> placed;
+  {
+    MutexLock lock(mu_);
+    placed = placed_;
+  }
+  if (placed == nullptr || placed->unplaced.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(placed, Extended(placed->graph->Clone(), tensorflow::GraphDef()));
+  MutexLock lock(mu_);
+  std::swap(placed_, placed);
+  return absl::OkStatus();
+}
+
+void MasterSession::ForgetGraphs() {
   used_tasks_->ForgetRestarted(tasks_);
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> stale;
   MutexLock lock(mu_);
   ++epoch_;
   client_graphs_.swap(stale);
-  return status;
 }
 
 void MasterSession::NoteTaskLoss(const absl::Status& status) {

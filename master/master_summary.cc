@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "master/blocking_call.h"
+#include "core/threads/blocking_call.h"
 #include "master/master.h"
 #include "master/wait_survey.h"
 

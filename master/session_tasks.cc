@@ -1,20 +1,24 @@
 #include "master/session_tasks.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "core/logging.h"
+#include "core/threads/blocking_call.h"
 #include "core/threads/cancellable_sleep.h"
 #include "core/wire/wire_options.h"
 #include "graph/passes/step_commit.h"
-#include "master/blocking_call.h"
 
 namespace weir {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
+// Steps wait for the answers when a task has joined.
+constexpr absl::Duration kJoinTimeout = absl::Seconds(1);
 
 // Calls start(i, done) for each i below `count`, so that no task waits for another, and returns the statuses.
 template <typename Start>
@@ -58,11 +62,12 @@ std::vector<std::string> SessionTasks::FilteredTasks() const {
   return passed;
 }
 
-std::vector<absl::StatusOr<SessionTasks::Task>> SessionTasks::Ask(const std::vector<std::string>& tasks) const {
+std::vector<absl::StatusOr<SessionTasks::Task>> SessionTasks::Ask(const std::vector<std::string>& tasks,
+                                                                  absl::Duration timeout) const {
   std::vector<absl::StatusOr<Task>> found(tasks.size(), Task());
   std::vector<tensorflow::GetStatusResponse> responses(tasks.size());
   const tensorflow::GetStatusRequest request;
-  const CallOptions call{.deadline = MonotonicNow() + options_.call_timeout};
+  const CallOptions call{.deadline = MonotonicNow() + timeout};
   const std::vector<absl::Status> statuses = AwaitAll(tasks.size(), [&](size_t i, auto done) {
     absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(tasks[i]);
     if (!worker.ok()) return done(worker.status());
@@ -109,7 +114,8 @@ std::vector<absl::Status> SessionTasks::OpenWorkerSessions(const std::vector<std
     task->worker->CreateWorkerSessionAsync(call, &requests[i], &responses[i], done);
   });
   // A task that answers UNIMPLEMENTED has no capabilities.
-  const GetCapabilitiesRequest capabilities;
+  GetCapabilitiesRequest capabilities;
+  if (options_.membership != nullptr) *capabilities.mutable_view() = options_.membership->Get()->view;
   const std::vector<absl::Status> asked = AwaitAll(tasks.size(), [&](size_t i, auto done) {
     if (!statuses[i].ok()) return done(absl::OkStatus());
     Task& task = *(*found)[i];
@@ -118,18 +124,21 @@ std::vector<absl::Status> SessionTasks::OpenWorkerSessions(const std::vector<std
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!(*found)[i].ok()) continue;
     if (statuses[i].ok() && !absl::IsUnimplemented(asked[i])) statuses[i] = asked[i];
+    if (statuses[i].ok() && options_.membership != nullptr) Learn((*found)[i]->capabilities);
     statuses[i] = Annotate(std::move(statuses[i]), absl::StrCat("Opening a session on task ", tasks[i]));
   }
   return statuses;
 }
 
 absl::Status SessionTasks::Connect(const CallOptions& call) {
-  if (auto self = Ask({options_.local_task}); self[0].ok()) master_incarnation_ = self[0]->incarnation;
+  if (auto self = Ask({options_.local_task}, options_.call_timeout); self[0].ok()) {
+    master_incarnation_ = self[0]->incarnation;
+  }
   std::vector<std::string> missing = FilteredTasks();
   absl::Status last;
   while (true) {
     std::vector<std::string> still_missing;
-    std::vector<absl::StatusOr<Task>> found = Ask(missing);
+    std::vector<absl::StatusOr<Task>> found = Ask(missing, options_.call_timeout);
     const std::vector<absl::Status> opened = OpenWorkerSessions(missing, &found);
     absl::Status error;
     for (size_t i = 0; i < missing.size(); ++i) {
@@ -145,6 +154,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
     }
     RETURN_IF_ERROR(error);
     missing = std::move(still_missing);
+    if (options_.membership != nullptr) KeepMembers(&missing);
     if (missing.empty()) return absl::OkStatus();
     const absl::Time retry = MonotonicNow() + kRetryPause;
     if (retry > call.deadline) {
@@ -154,6 +164,80 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
     }
     RETURN_IF_ERROR(SleepUntil(retry, call.cancellation));
   }
+}
+
+void SessionTasks::Learn(const GetCapabilitiesResponse& answer) const {
+  const ClusterView& own = options_.membership->Get()->view;
+  if (!answer.has_view() || answer.view().registrar() != own.registrar()) return;
+  const absl::Status adopted = options_.membership->Adopt(answer.view()).status();
+  if (!adopted.ok()) WEIR_LOG(WARNING) << "a task knows a bad view of the cluster: " << adopted.message();
+}
+
+void SessionTasks::KeepMembers(std::vector<std::string>* tasks) const {
+  const std::vector<std::string> members = options_.workers->Tasks();
+  const absl::flat_hash_set<std::string> names(members.begin(), members.end());
+  const auto has_left = [&](const std::string& task) { return !names.contains(task); };
+  tasks->erase(std::remove_if(tasks->begin(), tasks->end(), has_left), tasks->end());
+}
+
+bool SessionTasks::ForgetTasksThatLeft() {
+  const std::vector<std::string> known = options_.workers->Tasks();
+  const absl::flat_hash_set<std::string> names(known.begin(), known.end());
+  bool any = false;
+  MutexLock lock(mu_);
+  for (auto it = tasks_.begin(); it != tasks_.end();) {
+    if (names.contains(it->first) || it->first == options_.local_task) {
+      ++it;
+      continue;
+    }
+    Settle(it->first, nullptr);  // its state is no part of the cluster any more
+    it = tasks_.erase(it);
+    any = true;
+  }
+  return any;
+}
+
+void SessionTasks::ShareView(const std::vector<std::string>& tasks) const {
+  GetCapabilitiesRequest request;
+  *request.mutable_view() = options_.membership->Get()->view;
+  std::vector<GetCapabilitiesResponse> responses(tasks.size());
+  const CallOptions call{.deadline = MonotonicNow() + std::min(options_.call_timeout, kJoinTimeout)};
+  AwaitAll(tasks.size(), [&](size_t i, auto done) {
+    absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(tasks[i]);
+    worker.ok() ? (*worker)->GetCapabilitiesAsync(call, &request, &responses[i], done) : done(worker.status());
+  });
+}
+
+absl::Status SessionTasks::FollowCluster(Changes* changes) {
+  if (options_.membership == nullptr) return absl::OkStatus();
+  changes->left = ForgetTasksThatLeft();
+  const std::vector<std::string> all = FilteredTasks();
+  std::vector<std::string> names;
+  for (const std::string& name : all) {
+    const absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(name);
+    if (!worker.ok()) continue;  // it has left since
+    MutexLock lock(mu_);
+    const auto known = tasks_.find(name);
+    if (known == tasks_.end() || known->second.worker != *worker) names.push_back(name);
+  }
+  if (names.empty()) return absl::OkStatus();
+  std::vector<absl::StatusOr<Task>> found = Ask(names, std::min(options_.call_timeout, kJoinTimeout));
+  const std::vector<absl::Status> opened = OpenWorkerSessions(names, &found);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!opened[i].ok()) {
+      WEIR_LOG(WARNING).With("session", options_.session_handle).With("task", names[i])
+          << "a task that joined the cluster is left out for now: " << opened[i].message();
+      changes->missing = true;
+      continue;
+    }
+    MutexLock lock(mu_);
+    const bool is_new = !tasks_.contains(names[i]);
+    tasks_[names[i]] = *std::move(found[i]);
+    Settle(names[i], nullptr);
+    (is_new ? changes->joined : changes->replaced) = true;
+  }
+  ShareView(all);
+  return absl::OkStatus();
 }
 
 absl::Status SessionTasks::Refresh(bool* changed, bool reopen, MasterMetrics* metrics) {
@@ -169,7 +253,7 @@ absl::Status SessionTasks::Refresh(bool* changed, bool reopen, MasterMetrics* me
   std::vector<std::string> restarted;
   std::vector<bool> is_new;  // by `restarted`: another incarnation
   std::vector<absl::StatusOr<Task>> found;
-  std::vector<absl::StatusOr<Task>> answers = Ask(names);
+  std::vector<absl::StatusOr<Task>> answers = Ask(names, options_.call_timeout);
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;
     const bool is_same = answers[i]->incarnation == incarnations[i];
@@ -259,7 +343,7 @@ void SessionTasks::Settle(const std::string& task, const FenceStepsRequest* fenc
 
 absl::StatusOr<std::vector<tensorflow::DeviceAttributes>> SessionTasks::Probe(const CallOptions& call) const {
   std::vector<tensorflow::DeviceAttributes> devices;
-  for (absl::StatusOr<Task>& found : Ask(FilteredTasks())) {
+  for (absl::StatusOr<Task>& found : Ask(FilteredTasks(), options_.call_timeout)) {
     RETURN_IF_ERROR(found.status());
     devices.insert(devices.end(), found->devices.begin(), found->devices.end());
   }
@@ -302,8 +386,10 @@ void SessionTasks::Disconnect() {
 absl::StatusOr<SessionTasks::Task> SessionTasks::Find(absl::string_view task) const {
   MutexLock lock(mu_);
   auto it = tasks_.find(task);
-  if (it == tasks_.end()) return errors::NotFound("Task ", task, " is not one of this session's");
-  return it->second;
+  if (it != tasks_.end()) return it->second;
+  if (cluster_version() == 0) return errors::NotFound("Task ", task, " is not one of this session's");
+  return errors::NotFound("Task ", task, " has left the cluster, or has not joined it yet; its tasks are ",
+                          absl::StrJoin(options_.workers->Tasks(), ", "));
 }
 
 uint64_t SessionTasks::DeviceIncarnation(absl::string_view device) const {
@@ -341,14 +427,27 @@ absl::flat_hash_set<std::string> SessionTasks::TasksWithWireOps() const {
   return with_ops;
 }
 
+absl::flat_hash_set<std::string> SessionTasks::DrainingTasks() const {
+  absl::flat_hash_set<std::string> draining;
+  if (options_.membership == nullptr) return draining;
+  const auto known = options_.membership->Get();
+  for (const Member& member : known->view.member()) {
+    if (member.state() == Member::DRAINING) draining.insert(TaskNameOf(member));
+  }
+  return draining;
+}
+
 std::vector<DeviceName> SessionTasks::PlacementOrder() const {
   std::vector<DeviceName> order;
   for (const auto& attributes : Devices()) {
     auto name = DeviceName::ParseFull(attributes.name());
     if (name.ok()) order.push_back(*std::move(name));
   }
-  auto rank = [this](const DeviceName& device) {
-    return std::make_pair(device.TaskName() != options_.local_task, *device.type == kDeviceCpu);
+  // Nodes without a device of their own go to a task that drains only if no other has a kernel for them.
+  const absl::flat_hash_set<std::string> draining = DrainingTasks();
+  auto rank = [&](const DeviceName& device) {
+    const std::string task = device.TaskName();
+    return std::make_tuple(draining.contains(task), task != options_.local_task, *device.type == kDeviceCpu);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](const DeviceName& a, const DeviceName& b) { return rank(a) < rank(b); });
@@ -356,8 +455,9 @@ std::vector<DeviceName> SessionTasks::PlacementOrder() const {
 }
 
 std::string SessionTasks::ClientDevice() const {
-  for (const DeviceName& device : PlacementOrder()) {
-    if (*device.type == kDeviceCpu) return device.ToString();
+  for (const auto& attributes : Devices()) {
+    const auto name = DeviceName::ParseFull(attributes.name());
+    if (name.ok() && name->TaskName() == options_.local_task && *name->type == kDeviceCpu) return name->ToString();
   }
   return absl::StrCat(options_.local_task, "/device:CPU:0");
 }

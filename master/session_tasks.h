@@ -13,6 +13,7 @@
 #include "core/device/device_name.h"
 #include "core/mutex.h"
 #include "core/status.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/worker_interface.h"
 #include "master/master_metrics.h"
 #include "master/session_cluster.h"
@@ -21,12 +22,14 @@
 
 namespace weir {
 
-// Thread-safe. Connect, Refresh, EndUnsettledSteps, Probe and CleanupAll block for calls to the tasks.
+// Thread-safe. Connect, FollowCluster, Refresh, EndUnsettledSteps, Probe and CleanupAll block for calls to the tasks.
 class SessionTasks {
  public:
   struct Options {
-    WorkerPool* workers = nullptr;            // outlives this
-    std::string local_task;                   // the master's own: its devices are preferred
+    WorkerPool* workers = nullptr;  // outlives this
+    std::string local_task;         // the master's own: its devices are preferred
+    // The tasks of `workers`, which may change; outlives this; null: they are constant.
+    ClusterMembership* membership = nullptr;
     std::optional<SessionCluster> cluster;    // the session's own; nullopt: the one that the tasks were started with
     std::vector<std::string> device_filters;  // empty: every task
     std::string session_handle;
@@ -45,6 +48,17 @@ class SessionTasks {
   // Gets every task's devices and opens a worker session there. Waits for tasks that are not up yet; DEADLINE_EXCEEDED
   // names those still missing at the deadline.
   absl::Status Connect(const CallOptions& call);
+  // Grows when tasks have joined or left: FollowCluster then learns of it. Cheap.
+  int64_t cluster_version() const { return options_.membership != nullptr ? options_.membership->version() : 0; }
+  struct Changes {
+    bool joined = false;
+    bool left = false;
+    bool replaced = false;  // a task has another process, under another address
+    bool missing = false;   // a task joined and does not answer yet
+  };
+  // Forgets tasks that have left the cluster, opens worker sessions on those that have joined, and tells all others of
+  // them.
+  absl::Status FollowCluster(Changes* changes);
   // Asks every task again. A task with a new incarnation gets a new worker session and sets `changed`, even if another
   // task then fails; with `reopen`, because a task has lost its session, so does every task that answers. Tasks that do
   // not answer keep their known state. `metrics` (may be null) counts the sessions that were opened again.
@@ -81,11 +95,20 @@ class SessionTasks {
  private:
   std::vector<std::string> FilteredTasks() const;
   // Calls the tasks concurrently, as all functions here do that call several.
-  std::vector<absl::StatusOr<Task>> Ask(const std::vector<std::string>& tasks) const;
+  std::vector<absl::StatusOr<Task>> Ask(const std::vector<std::string>& tasks, absl::Duration timeout) const;
   // Opens sessions on the tasks that were found, and asks for their capabilities. Tasks with an error keep it.
   std::vector<absl::Status> OpenWorkerSessions(const std::vector<std::string>& tasks,
                                                std::vector<absl::StatusOr<Task>>* found) const;
   bool PassesFilter(absl::string_view task) const;
+  // Forgets tasks that have left; says whether there were any.
+  bool ForgetTasksThatLeft();
+  // Tells the tasks what the cluster is; those that answer know it then.
+  void ShareView(const std::vector<std::string>& tasks) const;
+  // Adopts the view of a task that knows of more changes.
+  void Learn(const GetCapabilitiesResponse& answer) const;
+  absl::flat_hash_set<std::string> DrainingTasks() const;
+  // Removes those that are not in the cluster any more.
+  void KeepMembers(std::vector<std::string>* tasks) const;
   // Ends the first kMaxFencedSteps unsettled steps on each task. Sets `more` if some are left on a task that answered.
   absl::Status Fence(const std::vector<std::string>& tasks, bool* more);
   // The steps of the request, all if it is null, have ended on the task.

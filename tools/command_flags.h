@@ -14,6 +14,7 @@ void AddStatusCommand(CommandLine& line);
 void AddTopCommand(CommandLine& line);
 void AddTraceCommand(CommandLine& line);
 void AddProbeCommand(CommandLine& line);
+void AddMembershipCommands(CommandLine& line);
 void AddResolveCommand(CommandLine& line);
 void AddCheckpointCommand(CommandLine& line);
 void AddModelCommand(CommandLine& line);

@@ -51,6 +51,7 @@ int RunProgram(int argc, char** argv) {
   AddTopCommand(line);
   AddTraceCommand(line);
   AddProbeCommand(line);
+  AddMembershipCommands(line);
   AddResolveCommand(line);
   AddCheckpointCommand(line);
   AddModelCommand(line);

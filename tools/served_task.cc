@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "client/runtime/task_runtime.h"
 #include "core/clock.h"
+#include "core/device/incarnation.h"
 #include "core/files/store_file_system.h"
 #include "core/gpu/gpu_devices.h"
 #include "core/logging.h"
@@ -14,6 +15,8 @@
 #include "distribute/transport/grpc_health_service.h"
 #include "distribute/transport/grpc_master_service.h"
 #include "distribute/transport/grpc_server.h"
+#include "distribute/transport/membership/membership_service.h"
+#include "distribute/transport/membership/registrar.h"
 #include "distribute/transport/python/python_service.h"
 #include "distribute/transport/request_log.h"
 #include "distribute/transport/shared_memory/link_poller.h"
@@ -28,6 +31,7 @@
 #include "master/journal/journal_file.h"
 #include "master/journal/session_journal.h"
 #include "tensorflow/core/protobuf/config.pb.h"
+#include "tools/joining_task.h"
 #include "tools/trace_service.h"
 #include "tools/watch/task_reporter.h"
 #include "tools/watch/task_watch.h"
@@ -42,13 +46,15 @@ constexpr int kMaxBlockingThreads = 4096;
 
 }  // namespace
 
-ServedTask::ServedTask(Server::Options options)
-    : options_(std::move(options)), task_(TaskName(options_.job, options_.index)) {}
+ServedTask::ServedTask(Server::Options options, std::unique_ptr<JoiningTask> joining)
+    : options_(std::move(options)), joining_(std::move(joining)), task_(TaskName(options_.job, options_.index)) {}
 
 ServedTask::~ServedTask() = default;
 
 void ServedTask::Stop(absl::Duration patience) {
   if (reporter_ != nullptr) reporter_->SetStopping("the task is stopping");
+  if (joining_ != nullptr) joining_->Leave();
+  if (registrar_ != nullptr) registrar_->Stop();
   StopServing(patience);
   if (links_ != nullptr) links_->Stop();
   if (streams_ != nullptr) streams_->Stop();
@@ -70,10 +76,13 @@ void ServedTask::Stop(absl::Duration patience) {
 absl::Status ServedTask::Start() {
   ASSIGN_OR_RETURN(const std::string address, ChooseAddress());
   RETURN_IF_ERROR(OpenJournal());
+  RETURN_IF_ERROR(MakeMembership());
   RETURN_IF_ERROR(MakeRuntime());
   MakeReporter();
+  RETURN_IF_ERROR(StartRegistrar());
   RETURN_IF_ERROR(Serve(address));
-  return Annotate(StartWatch(), "--http-port");
+  RETURN_IF_ERROR(Annotate(StartWatch(), "--http-port"));
+  return joining_ != nullptr ? joining_->Complete(membership_.get()) : absl::OkStatus();
 }
 
 std::vector<StepWait> ServedTask::Waits() {
@@ -125,12 +134,38 @@ absl::Status ServedTask::OpenJournal() {
   return absl::OkStatus();
 }
 
+absl::Status ServedTask::MakeMembership() {
+  membership_ = std::make_unique<ClusterMembership>(task_, options_.cluster);
+  return joining_ != nullptr ? membership_->Adopt(joining_->view()).status() : absl::OkStatus();
+}
+
+absl::Status ServedTask::StartRegistrar() {
+  if (joining_ != nullptr || RegistrarOf(options_.cluster) != task_) return absl::OkStatus();
+  const std::string address = *options_.cluster.AddressOf(options_.job, options_.index);
+  // Others cannot know a port that the system chose: such a cluster stays as it is.
+  if (const absl::StatusOr<Address> parsed = Address::Parse(address); parsed->port() == 0 && !parsed->is_unix()) {
+    return absl::OkStatus();
+  }
+  // It asks the others while they start. Steps have connections of their own, which have not failed by then.
+  auto workers = std::make_unique<GrpcWorkerPool>(
+      GrpcWorkerPool::Options{.cluster = options_.cluster, .membership = membership_.get(), .local_task = task_});
+  RETURN_IF_ERROR(workers->status());
+  registrar_workers_ = std::move(workers);
+  registrar_ = std::make_unique<Registrar>(
+      Registrar::Options{.membership = membership_.get(),
+                         .workers = registrar_workers_.get(),
+                         .address = address,
+                         .table = {.registrar_incarnation = NewIncarnation(), .lease = options_.member_lease}});
+  return absl::OkStatus();
+}
+
 absl::Status ServedTask::MakeRuntime() {
   if (options_.shared_memory) MakeLinks();
   if (options_.streams) streams_ = std::make_unique<StreamLinks>();
   poller_ = std::make_unique<TaskBusyPoller>(links_.get());
   auto pool =
       std::make_unique<GrpcWorkerPool>(GrpcWorkerPool::Options{.cluster = options_.cluster,
+                                                               .membership = membership_.get(),
                                                                .local_task = task_,
                                                                .channel = {.shared_memory = options_.shared_memory,
                                                                            .links = links_.get(),
@@ -152,11 +187,12 @@ absl::Status ServedTask::MakeRuntime() {
   runtime.workers = std::move(pool);
   runtime.set_local_worker = [workers](auto worker) { workers->SetLocalWorker(std::move(worker)); };
   runtime.has_peers = true;
+  runtime.membership = membership_.get();
   runtime.master_lease = options_.master_lease;
   runtime.cluster_workers = [workers](const ClusterSpec& cluster, const std::string& task) {
     return workers->ForCluster(cluster, task);
   };
-  python_service_ = std::make_unique<PythonService>(task_, options_.cluster);
+  python_service_ = std::make_unique<PythonService>(membership_.get());
   runtime.python = [service = python_service_.get()](const tensorflow::GraphOptions& options) {
     return service->FunctionsOf(options);
   };
@@ -192,7 +228,7 @@ absl::Status ServedTask::OpenCheckpointStore() {
 
 void ServedTask::MakeReporter() {
   reporter_ = std::make_unique<TaskReporter>(WatchedTask{.task = task_,
-                                                         .cluster = options_.cluster,
+                                                         .membership = membership_.get(),
                                                          .workers = workers_,
                                                          .devices = runtime_->DevicePointers(),
                                                          .master = runtime_->master(),
@@ -231,8 +267,10 @@ absl::Status ServedTask::Serve(const std::string& address) {
   for (ServerMethod& method : master_service_->Methods()) server.methods.push_back(std::move(method));
   for (ServerMethod& method : python_service_->Methods()) server.methods.push_back(std::move(method));
   for (ServerStreamMethod& stream : python_service_->Streams()) server.streams.push_back(std::move(stream));
-  trace_service_ = std::make_unique<TraceService>(task_, options_.cluster, runtime_->master()->tracer());
+  trace_service_ = std::make_unique<TraceService>(membership_.get(), runtime_->master()->tracer());
   for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
+  membership_service_ = std::make_unique<MembershipService>(membership_.get(), registrar_.get());
+  for (ServerMethod& method : membership_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
   server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
   server.methods.push_back(TaskReportMethod(reporter_.get()));

@@ -13,11 +13,15 @@
 namespace weir {
 
 class ClientLeases;
+class ClusterMembership;
 class GrpcMasterService;
 class GrpcServer;
 class GrpcWorkerService;
+class JoiningTask;
 class LinkPoller;
+class MembershipService;
 class PythonService;
+class Registrar;
 class RequestLog;
 class SessionJournal;
 class SharedMemorySender;
@@ -34,7 +38,8 @@ class WorkerPool;
 // Thread-safe, except for Start, which comes first, and Stop, which comes last.
 class ServedTask {
  public:
-  explicit ServedTask(Server::Options options);
+  // `joining` is null for a task that joins no cluster.
+  ServedTask(Server::Options options, std::unique_ptr<JoiningTask> joining);
   ~ServedTask();  // Stop has returned
   ServedTask(const ServedTask&) = delete;
 
@@ -57,6 +62,9 @@ class ServedTask {
   absl::Status MakeRuntime();
   std::string StoreDirectory() const;
   absl::Status OpenCheckpointStore();
+  absl::Status MakeMembership();
+  // The task at whose word the cluster changes, if it is this one.
+  absl::Status StartRegistrar();
   void MakeReporter();
   absl::Status StartWatch();
   absl::Status Serve(const std::string& address);
@@ -65,6 +73,8 @@ class ServedTask {
 
   // In order of dependency.
   const Server::Options options_;
+  std::unique_ptr<ClusterMembership> membership_;
+  const std::unique_ptr<JoiningTask> joining_;
   const std::string task_;
   TransportMetrics transport_metrics_;
   WorkerPool* workers_ = nullptr;  // the runtime's
@@ -81,6 +91,9 @@ class ServedTask {
   std::unique_ptr<ClientLeases> leases_;
   std::unique_ptr<GrpcMasterService> master_service_;
   std::unique_ptr<TraceService> trace_service_;
+  std::unique_ptr<WorkerPool> registrar_workers_;
+  std::unique_ptr<Registrar> registrar_;
+  std::unique_ptr<MembershipService> membership_service_;
   std::unique_ptr<TaskReporter> reporter_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<TaskWatch> watch_;

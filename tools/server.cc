@@ -9,6 +9,7 @@
 #include "core/logging.h"
 #include "core/mutex.h"
 #include "master/wait_survey.h"
+#include "tools/joining_task.h"
 #include "tools/served_task.h"
 
 namespace weir {
@@ -34,7 +35,11 @@ Server::~Server() {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Options options) {
-  auto task = std::make_unique<ServedTask>(std::move(options));
+  std::unique_ptr<JoiningTask> joining;
+  if (!options.join.empty()) {
+    ASSIGN_OR_RETURN(joining, JoiningTask::Begin(&options));
+  }
+  auto task = std::make_unique<ServedTask>(std::move(options), std::move(joining));
   const absl::Status started = task->Start();
   std::unique_ptr<Server> server(new Server(std::move(task)));
   RETURN_IF_ERROR(started);

@@ -31,11 +31,20 @@ class Server {
   // gRPC clients may close a connection that was idle for half an hour, and open another one for the next call.
   static constexpr absl::Duration kDefaultSessionLease = absl::Hours(1);
   static constexpr absl::Duration kDefaultMasterLease = absl::Minutes(2);
+  static constexpr absl::Duration kDefaultMemberLease = absl::Seconds(30);
+  static constexpr int kNewTask = -1;  // Options::index: the registrar chooses it
 
   struct Options {
     ClusterSpec cluster;
     std::string job;
     int index = 0;
+    // "host:port" of any task of a running cluster, which this task joins: `cluster` is ignored then, and `index` is
+    // that of a lost task to replace, or kNewTask. Empty: the task is one of `cluster`.
+    std::string join;
+    // At which the others reach a task that joins; empty: bind_address.
+    std::string advertised_address;
+    // A task that joined is removed from the cluster when it has not answered for this long. Of the registrar.
+    absl::Duration member_lease = kDefaultMemberLease;
     // "host:port" to listen on; empty: the task's address in the cluster. Port 0: any free port.
     std::string bind_address;
     // Allow an address that other machines can reach, although there is no encryption or authentication.
@@ -68,8 +77,9 @@ class Server {
     const KernelRegistry* kernels = nullptr;
   };
 
-  // The server is ready when it returns. NotFound for a task that is not in the cluster, FailedPrecondition for a
-  // non-loopback address without `insecure`, AlreadyExists for a port in use.
+  // The server is ready when it returns, and has joined. NotFound for a task that is not in the cluster,
+  // FailedPrecondition for a non-loopback address without `insecure`, AlreadyExists for a port in use or the place of a
+  // task that answers.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Options options);
   ~Server();
   Server(const Server&) = delete;

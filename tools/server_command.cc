@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "core/clock.h"
 #include "core/files/file_system.h"
 #include "core/gpu/gpu_devices.h"
@@ -138,9 +139,43 @@ absl::StatusOr<std::string> HttpAddress(const ServerCommand& command) {
   return errors::InvalidArgument("--http-ready-file needs --http-port");
 }
 
+absl::StatusOr<Server::Options> OptionsToJoin(const ServerCommand& command) {
+  if (!command.cluster.empty() || command.cluster_from != kAuto) {
+    return errors::InvalidArgument("--join gets the cluster from the task that it names: omit ",
+                                   command.cluster.empty() ? "--cluster-from" : "--cluster");
+  }
+  if (command.job.empty()) return errors::InvalidArgument("--join needs --job");
+  ASSIGN_OR_RETURN(const Address cluster, Address::Parse(absl::StripPrefix(command.join, "grpc://")));
+  Server::Options options{.job = command.job, .index = command.index.value_or(Server::kNewTask)};
+  options.join = cluster.ToString();
+  if (!command.advertise.empty()) {
+    const bool has_port = Address::Parse(command.advertise).ok();
+    ASSIGN_OR_RETURN(const Address advertised,
+                     has_port ? Address::Parse(command.advertise) : BindTo(command.advertise, 0));
+    options.advertised_address = advertised.ToString();
+  }
+  return options;
+}
+
+absl::StatusOr<std::string> BindAddress(const ServerCommand& command, const Server::Options& options) {
+  ASSIGN_OR_RETURN(Address address, Address::Parse("127.0.0.1:0"));  // of a task that joins
+  if (options.join.empty()) {
+    ASSIGN_OR_RETURN(const std::string own, options.cluster.AddressOf(options.job, options.index));
+    ASSIGN_OR_RETURN(address, Address::Parse(own));
+  }
+  if (!command.bind.empty()) {
+    ASSIGN_OR_RETURN(address, BindTo(command.bind, address.port()));
+  }
+  if (command.port.has_value()) address = address.WithPort(*command.port);
+  return address.ToString();
+}
+
 absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   Server::Options options;
-  if (command.job.empty() && command.cluster.empty()) {
+  if (command.join.empty() && !command.advertise.empty()) return errors::InvalidArgument("--advertise needs --join");
+  if (!command.join.empty()) {
+    ASSIGN_OR_RETURN(options, OptionsToJoin(command));
+  } else if (command.job.empty() && command.cluster.empty()) {
     ASSIGN_OR_RETURN(options, OptionsFromEnvironment(command));
   } else if (command.cluster_from != kAuto) {
     return errors::InvalidArgument(
@@ -154,15 +189,9 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
     if (!cluster.ok()) return Annotate(cluster.status(), "--cluster");
     options.cluster = *std::move(cluster);
     options.job = command.job;
-    options.index = command.index;
+    options.index = command.index.value_or(0);
   }
-  ASSIGN_OR_RETURN(const std::string own, options.cluster.AddressOf(options.job, options.index));
-  ASSIGN_OR_RETURN(Address address, Address::Parse(own));
-  if (!command.bind.empty()) {
-    ASSIGN_OR_RETURN(address, BindTo(command.bind, address.port()));
-  }
-  if (command.port.has_value()) address = address.WithPort(*command.port);
-  options.bind_address = address.ToString();
+  ASSIGN_OR_RETURN(options.bind_address, BindAddress(command, options));
   ASSIGN_OR_RETURN(options.http_address, HttpAddress(command));
   options.insecure = command.insecure;
   options.journal_directory = command.journal;
@@ -175,6 +204,7 @@ absl::StatusOr<Server::Options> ServerOptions(const ServerCommand& command) {
   options.deterministic = options.deterministic || command.deterministic;
   RETURN_IF_ERROR(ParseLease("--session-lease", command.session_lease, &options.session_lease));
   RETURN_IF_ERROR(ParseLease("--master-lease", command.master_lease, &options.master_lease));
+  RETURN_IF_ERROR(ParseLease("--member-lease", command.member_lease, &options.member_lease));
   ASSIGN_OR_RETURN(options.mixed_precision, MixedPrecisionSettings::FromEnvironment([&](const std::string& variable) {
                      const std::string* const value = command.environment.Find(variable);
                      return value != nullptr ? *value : std::string();
@@ -223,12 +253,14 @@ absl::Status RunServer(const ServerCommand& command) {
   RETURN_IF_ERROR(SetUpLogs(command, ""));
   RETURN_IF_ERROR(CheckThreads());
   ASSIGN_OR_RETURN(Server::Options options, ServerOptions(command));
-  RETURN_IF_ERROR(SetUpLogs(command, TaskName(options.job, options.index)));
+  const std::string task = options.index == Server::kNewTask ? options.job : TaskName(options.job, options.index);
+  RETURN_IF_ERROR(SetUpLogs(command, task));
   for (const std::string& plugin : command.plugins) {
     RETURN_IF_ERROR(LoadPlugin(plugin, {.folders = command.plugin_folders}));
     WEIR_LOG(INFO).With("plugin", plugin) << "loaded the ops of a plug-in";
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));
+  if (server->task() != task) RETURN_IF_ERROR(SetUpLogs(command, server->task()));
   // The HTTP server's comes first: who waits for the other finds both.
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   if (!command.http_ready_file.empty()) {

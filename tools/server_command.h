@@ -12,10 +12,12 @@ namespace weir {
 
 struct ServerCommand {
   std::string job;
-  int index = 0;
-  std::string cluster;      // JSON
-  std::optional<int> port;  // overrides the cluster's
-  std::string bind;         // host to listen on
+  std::optional<int> index;  // 0, or a new one for a task that joins
+  std::string cluster;       // JSON
+  std::string join;          // "host:port" or "grpc://host:port" of a task of a running cluster
+  std::string advertise;     // "host[:port]" at which others reach a task that joins
+  std::optional<int> port;   // overrides the cluster's
+  std::string bind;          // host to listen on
   bool insecure = false;
   std::optional<int> http_port;         // of metrics and status; nullopt: they are not served
   std::string http_bind = "127.0.0.1";  // host to serve them on
@@ -30,11 +32,11 @@ struct ServerCommand {
   bool streams = true;
   int cpu_devices = 1;
   bool deterministic = false;
-  std::string session_lease, master_lease;  // durations, "30m"; empty: the default
-  std::string config;                       // text of a ConfigProto: the task's GPU settings
-  int simulated_gpus = 0;                   // replaces the machine's if not 0
-  std::string log_level;                    // a name of ParseLogLevel; empty: TF_CPP_MIN_LOG_LEVEL, else "info"
-  std::string log_format = "text";          // or "json"
+  std::string session_lease, master_lease, member_lease;  // durations, "30m"; empty: the default
+  std::string config;                                     // text of a ConfigProto: the task's GPU settings
+  int simulated_gpus = 0;                                 // replaces the machine's if not 0
+  std::string log_level;            // a name of ParseLogLevel; empty: TF_CPP_MIN_LOG_LEVEL, else "info"
+  std::string log_format = "text";  // or "json"
   // The source if neither job nor cluster is given: the name of a ClusterSource, or "auto".
   std::string cluster_from = "auto";
   Environment environment;

@@ -36,7 +36,8 @@ CommandDocs ServerDocs() {
       .examples =
           {{R"(weir server --job worker --index 0 --cluster '{"worker": ["127.0.0.1:2222", "127.0.0.1:2223"]}')",
             "The first of two workers on this machine"},
-           {"srun -N 4 weir server --insecure", "One worker on each of four nodes of a Slurm job"}},
+           {"srun -N 4 weir server --insecure", "One worker on each of four nodes of a Slurm job"},
+           {"weir server --job worker --join 127.0.0.1:2222", "Another worker for the running cluster of that task"}},
       .exit_codes = {{"0", "The task was stopped by a signal."},
                      {"1", "The task cannot start: its address is in use, say."},
                      {"2", "A flag or an environment variable is wrong."},
@@ -55,12 +56,20 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
   app.add_option("--job", server.job, "The task's job; without --job and --cluster it is read from the environment")
       ->type_name("JOB")
       ->group(kGroup);
-  app.add_option("--index", server.index, "The task's index in its job")
+  app.add_option("--index", server.index, "The task's index in its job; with --join: of the lost task to replace")
       ->check(NotNegative())
       ->type_name("N")
       ->group(kGroup);
   app.add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})")
       ->type_name("JSON")
+      ->group(kGroup);
+  app.add_option(
+         "--join", server.join,
+         "Become a new task of the running cluster of this task, in the job of --job; the other tasks learn of it")
+      ->type_name("HOST:PORT")
+      ->group(kGroup);
+  app.add_option("--advertise", server.advertise, "Where the other tasks reach a task that joins (as bound by default)")
+      ->type_name("HOST[:PORT]")
       ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")
@@ -131,6 +140,12 @@ void AddStateFlags(CLI::App& app, ServerCommand& server) {
          "--master-lease", server.master_lease,
          "End the sessions of another task's master here when it has not answered for this time (2m by default; "
          "inf: never); at once when it has restarted")
+      ->type_name("DURATION")
+      ->group(kGroup);
+  app.add_option(
+         "--member-lease", server.member_lease,
+         "Remove a task that joined the cluster from it when it has not answered for this time (30s by default; "
+         "inf: never); a flag of the cluster's registrar, its chief or first worker")
       ->type_name("DURATION")
       ->group(kGroup);
 }

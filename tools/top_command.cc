@@ -40,6 +40,7 @@ std::string Bytes(double bytes) {
 
 // A task as it is now, and as it was at the last look.
 struct WatchedRow {
+  std::string address;
   std::unique_ptr<GrpcChannel> channel;
   absl::Status error = absl::OkStatus();
   TaskReport now, before;
@@ -62,21 +63,18 @@ uint64_t Received(const TaskReport& report) {
 uint64_t Ended(const TaskReport::Steps& steps) { return steps.succeeded() + steps.failed(); }
 
 // Reports of all tasks of a cluster.
-class ClusterView {
+class WatchedCluster {
  public:
-  explicit ClusterView(const std::string& address)
-      : first_(std::make_unique<GrpcChannel>(GrpcChannelOptions{.address = address}, nullptr)) {}
+  explicit WatchedCluster(const std::string& address) : target_(RowAt(address)) {}
 
-  // The first call fails if the target does not answer; later ones go on without it.
+  // The first call fails if the target does not answer; later ones go on without it. The tasks are those that the
+  // target knew last.
   absl::Status Look(CancellationManager* cancellation) {
-    if (rows_.empty()) {
-      const CallOptions call{.deadline = MonotonicNow() + kCallTimeout, .cancellation = cancellation};
-      ASSIGN_OR_RETURN(const TaskReport report, GetTaskReport(first_.get(), call));
-      rows_[report.task()].channel = std::move(first_);
-      for (const auto& peer : report.peer()) {
-        rows_[peer.task()].channel =
-            std::make_unique<GrpcChannel>(GrpcChannelOptions{.address = peer.address()}, nullptr);
-      }
+    LookAt(&target_, cancellation);
+    if (target_.error.ok()) {
+      FollowPeers();
+    } else if (!target_.has_report) {
+      return target_.error;
     }
     std::vector<WatchedRow*> rows;
     for (auto& [task, row] : rows_) rows.push_back(&row);
@@ -93,7 +91,9 @@ class ClusterView {
   void Print(std::ostream& out) const {
     out << absl::StrFormat("%-20s %-8s %10s %10s %12s %12s %10s %10s %8s %8s\n", "TASK", "HEALTH", "STEPS/S", "RUNS/S",
                            "SENT/S", "RECEIVED/S", "RESIDENT", "TENSORS", "SESSIONS", "RUNNING");
-    for (const auto& [task, row] : rows_) PrintRow(task, row, out);
+    std::map<std::string, const WatchedRow*> rows = {{target_.now.task(), &target_}};
+    for (const auto& [task, row] : rows_) rows[task] = &row;
+    for (const auto& [task, row] : rows) PrintRow(task, *row, out);
     out << std::flush;
   }
 
@@ -130,8 +130,24 @@ class ClusterView {
         now.master_steps().running() + now.worker_steps().running());
   }
 
-  std::unique_ptr<GrpcChannel> first_;
-  std::map<std::string, WatchedRow> rows_;
+  static WatchedRow RowAt(const std::string& address) {
+    return {.address = address,
+            .channel = std::make_unique<GrpcChannel>(GrpcChannelOptions{.address = address}, nullptr)};
+  }
+
+  // After the target has answered: its own row is that of its answer.
+  void FollowPeers() {
+    std::map<std::string, WatchedRow> rows;
+    for (const auto& peer : target_.now.peer()) {
+      const auto known = rows_.find(peer.task());
+      const bool is_known = known != rows_.end() && known->second.address == peer.address();
+      rows[peer.task()] = is_known ? std::move(known->second) : RowAt(peer.address());
+    }
+    rows_ = std::move(rows);
+  }
+
+  WatchedRow target_;
+  std::map<std::string, WatchedRow> rows_;  // the other tasks
 };
 
 }  // namespace
@@ -141,16 +157,16 @@ absl::Status RunTop(const std::string& target, const Repetition& repeat, bool is
   constexpr char kClear[] = "\x1b[H\x1b[J";
   ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(target));
   Interruption interruption;
-  ClusterView view(address);
-  absl::Status looked = view.Look(interruption.cancellation());
+  WatchedCluster cluster(address);
+  absl::Status looked = cluster.Look(interruption.cancellation());
   // Rates need a second look.
   absl::Duration pause = std::min(repeat.interval, kFirst);
   for (int i = 0; looked.ok() && (repeat.count == 0 || i < repeat.count); ++i) {
     if (!interruption.Sleep(pause)) break;
-    looked = view.Look(interruption.cancellation());
+    looked = cluster.Look(interruption.cancellation());
     if (interruption.has_come() || !out.good()) break;
     if (is_terminal) out << kClear;
-    view.Print(out);
+    cluster.Print(out);
     if (!is_terminal) out << std::endl;
     pause = repeat.interval;
   }

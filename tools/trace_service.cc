@@ -17,8 +17,8 @@ constexpr absl::Duration kRelayTimeout = absl::Seconds(3);
 
 }  // namespace
 
-TraceService::TraceService(std::string task, const ClusterSpec& cluster, StepTracer* tracer)
-    : task_(std::move(task)), tracer_(tracer), channels_(task_, cluster, nullptr) {}
+TraceService::TraceService(const ClusterMembership* membership, StepTracer* tracer)
+    : membership_(membership), task_(membership->task()), tracer_(tracer), channels_(membership, nullptr) {}
 
 TraceService::~TraceService() = default;
 
@@ -36,8 +36,9 @@ std::vector<ServerMethod> TraceService::Methods() {
                       ServeMessage<ListTasksRequest, ListTasksResponse>(
                           call, [this](const CallOptions&, auto messages, auto done) {
                             messages->response.set_task(task_);
-                            for (const auto& [task, address] : channels_.addresses())
+                            for (const std::string& task : membership_->Get()->cluster.TaskNames()) {
                               messages->response.add_tasks(task);
+                            }
                             done(absl::OkStatus());
                           });
                     }};
@@ -47,7 +48,7 @@ std::vector<ServerMethod> TraceService::Methods() {
 absl::Status TraceService::TraceSteps(const CallOptions& options, const TraceStepsRequest& request,
                                       TraceStepsResponse* response) {
   if (request.task().empty() || request.task() == task_) return tracer_->Serve(request, response);
-  ASSIGN_OR_RETURN(GrpcChannel* const channel, channels_.To(request.task()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<GrpcChannel> channel, channels_.To(request.task()));
   TraceStepsRequest passed_on = request;
   passed_on.clear_task();
   ASSIGN_OR_RETURN(const grpc::ByteBuffer message, MessageToBuffer(passed_on));

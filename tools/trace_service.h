@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "distribute/cluster/cluster_spec.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/task_channels.h"
 #include "weir/trace.pb.h"
@@ -17,8 +17,8 @@ class StepTracer;
 // on. Thread-safe.
 class TraceService {
  public:
-  // `tracer` is that of `task`, and outlives the server that serves the methods, as this does.
-  TraceService(std::string task, const ClusterSpec& cluster, StepTracer* tracer);
+  // Both are those of the task, and outlive the server that serves the methods, as this does.
+  TraceService(const ClusterMembership* membership, StepTracer* tracer);
   ~TraceService();
 
   std::vector<ServerMethod> Methods();
@@ -26,6 +26,7 @@ class TraceService {
  private:
   absl::Status TraceSteps(const CallOptions& options, const TraceStepsRequest& request, TraceStepsResponse* response);
 
+  const ClusterMembership* const membership_;
   const std::string task_;
   StepTracer* const tracer_;
   TaskChannels channels_;

@@ -96,8 +96,15 @@ void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusReque
   done(absl::OkStatus());
 }
 
-void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest*, GetCapabilitiesResponse* response,
-                                  DoneCallback done) {
+void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest* request,
+                                  GetCapabilitiesResponse* response, DoneCallback done) {
+  if (options_.membership != nullptr && request->has_view()) {
+    // Of two views of different clusters, neither is newer.
+    const bool is_ours = request->view().registrar() == options_.membership->Get()->view.registrar();
+    const absl::Status adopted = is_ours ? options_.membership->Adopt(request->view()).status() : absl::OkStatus();
+    if (!adopted.ok()) return done(WithOrigin(adopted, {.task = options_.task}));
+    *response->mutable_view() = options_.membership->Get()->view;
+  }
   response->set_wire_version(kWireVersion);
   response->set_commit_version(options_.timers != nullptr ? kCommitVersion : 0);
   done(absl::OkStatus());

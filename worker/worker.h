@@ -17,6 +17,7 @@
 #include "core/threads/suspension_watch.h"
 #include "core/threads/timer_queue.h"
 #include "distribute/collective/task/task_collectives.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/worker_interface.h"
 #include "worker/commit/step_outcomes.h"
 #include "worker/commit/step_participation.h"
@@ -44,6 +45,8 @@ class Worker : public WorkerInterface {
     StepTable::RemoteFactory remote_rendezvous;  // empty: there are no other tasks
     // Finds other tasks: coordinators of commits, and masters, whose sessions end when they are gone. Empty: the same.
     PeerFinder peers;
+    ClusterMembership* membership =
+        nullptr;  // adopts what masters and the registrar say; outlives the worker; may be null
     // As remote_rendezvous, for a session with a cluster of its own, in which this task is `task`; empty: such sessions
     // are UNIMPLEMENTED.
     std::function<absl::StatusOr<StepTable::RemoteFactory>(const ClusterSpec& cluster, const std::string& task)>

@@ -111,6 +111,7 @@ absl::Status TaskRuntime::MakeWorker(const Options& options) {
         RemoteRendezvousOf(task_, std::shared_ptr<WorkerPool>(std::shared_ptr<void>(), workers_.get()));
     worker.peers = [workers = workers_.get()](absl::string_view task) { return workers->Get(task); };
     worker.master_lease = options.master_lease;
+    worker.membership = options.membership;
   }
   if (options.cluster_workers) {
     worker.cluster_rendezvous = [this, workers_of = options.cluster_workers](
@@ -131,6 +132,7 @@ void TaskRuntime::MakeMaster(const Options& options) {
   if (options.deterministic) AskForDeterministicOps(&sessions);
   master_ = std::make_unique<Master>(Master::Options{.local_task = task_,
                                                      .workers = workers_.get(),
+                                                     .membership = options.membership,
                                                      .cluster_workers = options.cluster_workers,
                                                      .ops = ops_,
                                                      .kernels = kernels_,

@@ -42,7 +42,9 @@ class TaskRuntime {
     std::unique_ptr<WorkerPool> workers;
     // Makes `workers` return this task's worker; runs before any other part calls the pool.
     std::function<void(std::shared_ptr<WorkerInterface> worker)> set_local_worker;
-    bool has_peers = false;                                    // tensors may come from other tasks of `workers`
+    bool has_peers = false;  // tensors may come from other tasks of `workers`
+    // The tasks of `workers`, which may change; outlives the runtime; null: they are constant.
+    ClusterMembership* membership = nullptr;
     absl::Duration master_lease = MasterWatch::kDefaultLease;  // Worker::Options
     ClusterWorkers cluster_workers;     // for sessions with clusters of their own; empty: there are none
     PythonFunctionsOf python;           // Worker::Options

@@ -91,6 +91,15 @@ absl::StatusOr<std::string> ClusterSpec::AddressOf(absl::string_view job, int in
   return errors::NotFound("The cluster has no task ", index, " of job '", job, "'; it has ", known);
 }
 
+absl::StatusOr<std::string> ClusterSpec::AddressOfTask(absl::string_view task) const {
+  for (const auto& [job, tasks] : jobs_) {
+    for (const auto& [index, address] : tasks) {
+      if (TaskName(job, index) == task) return address;
+    }
+  }
+  return errors::NotFound("The cluster has no task '", task, "'; it has ", absl::StrJoin(TaskNames(), ", "));
+}
+
 absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view json) {
   ASSIGN_OR_RETURN(const nlohmann::json parsed, ParseJson(json, "The cluster"));
   return ClusterFromJson(parsed, "cluster");

@@ -38,6 +38,7 @@ class ClusterSpec {
   std::vector<std::string> TaskNames() const;
   // NotFound, which lists the tasks, if there is no such task.
   absl::StatusOr<std::string> AddressOf(absl::string_view job, int index) const;
+  absl::StatusOr<std::string> AddressOfTask(absl::string_view task) const;  // the same, by the task's name
 
   friend bool operator==(const ClusterSpec& a, const ClusterSpec& b) = default;
 

@@ -1,4 +1,4 @@
-// Reserves loopback ports for servers that start later.
+// Reserves ports for servers that start later.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,12 @@ namespace WEIR_API weir {
 // do, can listen on it, repeatedly.
 class ReservedPort {
  public:
-  static absl::StatusOr<std::unique_ptr<ReservedPort>> Create();
+  // `host` is an address of this machine, or a name that has one.
+  static absl::StatusOr<std::unique_ptr<ReservedPort>> Create(const std::string& host = "127.0.0.1");
   ~ReservedPort();
   ReservedPort(const ReservedPort&) = delete;
 
-  const std::string& address() const { return address_; }  // "127.0.0.1:PORT"
+  const std::string& address() const { return address_; }  // "HOST:PORT"
 
  private:
   ReservedPort(int fd, std::string address) : fd_(fd), address_(std::move(address)) {}

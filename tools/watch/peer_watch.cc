@@ -8,8 +8,23 @@ namespace weir {
 
 PeerWatch::PeerWatch(Options options) : options_(std::move(options)) {
   MutexLock lock(mu_);
-  for (const auto& [task, address] : options_.peers) peers_.push_back({.task = task, .address = address});
-  is_asked_.resize(peers_.size());
+  Update();
+}
+
+void PeerWatch::Update() {
+  std::vector<Peer> peers;
+  for (const auto& [task, address] : options_.peers()) {
+    Peer* const known = Find(task, address);
+    peers.push_back(known != nullptr ? std::move(*known) : Peer{.task = task, .address = address});
+  }
+  peers_ = std::move(peers);
+}
+
+PeerWatch::Peer* PeerWatch::Find(const std::string& task, const std::string& address) {
+  for (Peer& peer : peers_) {
+    if (peer.task == task && peer.address == address) return &peer;
+  }
+  return nullptr;
 }
 
 void PeerWatch::Stop() {
@@ -23,39 +38,40 @@ void PeerWatch::Stop() {
 }
 
 void PeerWatch::Ask() {
-  std::vector<size_t> asked;
+  std::vector<std::shared_ptr<Question>> questions;
   {
     MutexLock lock(mu_);
     if (stopped_) return;
+    Update();
     last_asked_ = MonotonicNow();
-    for (size_t i = 0; i < peers_.size(); ++i) {
-      if (is_asked_[i]) continue;
-      is_asked_[i] = true;
-      asked.push_back(i);
+    for (const Peer& peer : peers_) {
+      if (!asked_.insert(peer.task).second) continue;
+      questions.push_back(std::make_shared<Question>());
+      questions.back()->task = peer.task;
+      questions.back()->address = peer.address;
     }
-    pending_ += asked.size();
+    pending_ += questions.size();
   }
-  for (const size_t peer : asked) AskOne(peer);
+  for (const std::shared_ptr<Question>& question : questions) AskOne(question);
 }
 
-void PeerWatch::AskOne(size_t peer) {
-  auto question = std::make_shared<Question>();
-  absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(options_.peers[peer].first);
-  if (!worker.ok()) return Answered(peer, *question, worker.status());
+void PeerWatch::AskOne(const std::shared_ptr<Question>& question) {
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(question->task);
+  if (!worker.ok()) return Answered(*question, worker.status());
   question->worker = *std::move(worker);
   const CallOptions call{.deadline = MonotonicNow() + options_.timeout, .cancellation = &cancellation_};
-  question->worker->GetStatusAsync(
-      call, &question->request, &question->response,
-      [this, peer, question](const absl::Status& status) { Answered(peer, *question, status); });
+  question->worker->GetStatusAsync(call, &question->request, &question->response,
+                                   [this, question](const absl::Status& status) { Answered(*question, status); });
 }
 
-void PeerWatch::Answered(size_t peer, const Question& question, const absl::Status& status) {
+void PeerWatch::Answered(const Question& question, const absl::Status& status) {
   const auto& devices = question.response.device_attributes();
   MutexLock lock(mu_);
-  is_asked_[peer] = false;
+  asked_.erase(question.task);
+  Peer* const peer = Find(question.task, question.address);
   // An answer that waits behind a large message says nothing.
-  if (!stopped_ && !IsTransferring(status)) {
-    Peer& known = peers_[peer];
+  if (peer != nullptr && !stopped_ && !IsTransferring(status)) {
+    Peer& known = *peer;
     const Health health = status.ok() ? Health::kUp : Health::kDown;
     const uint64_t incarnation = status.ok() && !devices.empty() ? devices[0].incarnation() : known.incarnation;
     const bool has_restarted = known.incarnation != 0 && incarnation != known.incarnation;

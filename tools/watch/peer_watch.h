@@ -2,11 +2,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "core/threads/cancellation.h"
@@ -19,9 +21,10 @@ namespace weir {
 class PeerWatch {
  public:
   struct Options {
-    std::vector<std::pair<std::string, std::string>> peers;  // task and address
-    WorkerPool* workers = nullptr;                           // outlives this
-    absl::Duration timeout = absl::Seconds(3);               // for an answer
+    // Task and address of each peer. They may change.
+    std::function<std::vector<std::pair<std::string, std::string>>()> peers;
+    WorkerPool* workers = nullptr;              // outlives this
+    absl::Duration timeout = absl::Seconds(3);  // for an answer
   };
   enum class Health { kUnknown, kUp, kDown };
   struct Peer {
@@ -47,19 +50,23 @@ class PeerWatch {
 
  private:
   struct Question {
+    std::string task, address;
     tensorflow::GetStatusRequest request;
     tensorflow::GetStatusResponse response;
     std::shared_ptr<WorkerInterface> worker;
   };
-  void AskOne(size_t peer);
-  void Answered(size_t peer, const Question& question, const absl::Status& status);
+  // Forgets peers that are gone, and adds new ones.
+  void Update() REQUIRES(mu_);
+  Peer* Find(const std::string& task, const std::string& address) REQUIRES(mu_);
+  void AskOne(const std::shared_ptr<Question>& question);
+  void Answered(const Question& question, const absl::Status& status);
 
   const Options options_;
   CancellationManager cancellation_;
   mutable Mutex mu_;
   std::condition_variable answered_;
   std::vector<Peer> peers_ GUARDED_BY(mu_);
-  std::vector<bool> is_asked_ GUARDED_BY(mu_);  // by peer
+  absl::flat_hash_set<std::string> asked_ GUARDED_BY(mu_);  // tasks whose answer is awaited
   size_t pending_ GUARDED_BY(mu_) = 0;
   absl::Time last_asked_ GUARDED_BY(mu_) = absl::InfinitePast();
   bool stopped_ GUARDED_BY(mu_) = false;

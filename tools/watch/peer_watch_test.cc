@@ -49,7 +49,8 @@ class PeerWatchTest : public testing::Test {
   }
 
   FakePool pool_;
-  PeerWatch watch_{{.peers = {{"a", "h:1"}, {"b", "h:2"}, {"lost", "h:3"}}, .workers = &pool_}};
+  std::vector<std::pair<std::string, std::string>> list_ = {{"a", "h:1"}, {"b", "h:2"}, {"lost", "h:3"}};
+  PeerWatch watch_{{.peers = [this] { return list_; }, .workers = &pool_}};
 };
 
 TEST_F(PeerWatchTest, ATaskIsUnknownThenUpOrDown) {

@@ -31,7 +31,8 @@ std::string Hex(uint64_t number) { return absl::StrFormat("%016x", number); }
 
 std::vector<std::pair<std::string, std::string>> PeersOf(const WatchedTask& task) {
   std::vector<std::pair<std::string, std::string>> peers;
-  for (const auto& [job, tasks] : task.cluster.jobs()) {
+  const auto known = task.membership->Get();
+  for (const auto& [job, tasks] : known->cluster.jobs()) {
     for (const auto& [index, address] : tasks) {
       if (std::string name = TaskName(job, index); name != task.task) peers.emplace_back(std::move(name), address);
     }
@@ -98,7 +99,7 @@ TaskReporter::TaskReporter(WatchedTask task)
       start_(MonotonicNow()),
       master_metrics_(task_.master->metrics()),
       worker_metrics_(task_.worker->metrics()),
-      peers_({.peers = PeersOf(task_), .workers = task_.workers}),
+      peers_({.peers = [this] { return PeersOf(task_); }, .workers = task_.workers}),
       master_(task_.master),
       worker_(task_.worker) {}
 

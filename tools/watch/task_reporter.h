@@ -10,7 +10,7 @@
 #include "core/device/device.h"
 #include "core/mutex.h"
 #include "core/status.h"
-#include "distribute/cluster/cluster_spec.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/transport_metrics.h"
 #include "master/master_metrics.h"
@@ -28,7 +28,7 @@ class Worker;
 // The parts of a task. All outlive the reporter, except master and worker: Detach comes before their end.
 struct WatchedTask {
   std::string task;  // "/job:ps/replica:0/task:1"
-  ClusterSpec cluster;
+  const ClusterMembership* membership = nullptr;
   WorkerPool* workers = nullptr;
   std::vector<Device*> devices;
   Master* master = nullptr;

@@ -40,7 +40,7 @@ class PythonService::SessionFunctions : public PythonFunctions {
 };
 
 struct PythonService::Relay {
-  Relay(const std::string& task, const ClusterSpec& cluster) : channels(task, cluster, &queue) {}
+  explicit Relay(const ClusterMembership* membership) : channels(membership, &queue) {}
   ~Relay() {
     queue.Shutdown();
     threads.reset();
@@ -51,8 +51,8 @@ struct PythonService::Relay {
   std::unique_ptr<PollingThreads> threads = std::make_unique<PollingThreads>(&queue, PollingThreads::Options());
 };
 
-PythonService::PythonService(std::string task, ClusterSpec cluster)
-    : task_(std::move(task)), cluster_(std::move(cluster)) {}
+PythonService::PythonService(const ClusterMembership* membership)
+    : membership_(membership), task_(membership->task()) {}
 
 PythonService::~PythonService() = default;
 
@@ -157,11 +157,11 @@ void PythonService::CallHere(const std::string& service, PythonFunctionCall call
   (*client)->CallAsync(std::move(call), timeout, cancellation, std::move(done));
 }
 
-absl::StatusOr<GrpcChannel*> PythonService::ChannelTo(const std::string& task) {
+absl::StatusOr<std::shared_ptr<GrpcChannel>> PythonService::ChannelTo(const std::string& task) {
   MutexLock lock(mu_);
-  if (relay_ == nullptr) relay_ = std::make_unique<Relay>(task_, cluster_);
+  if (relay_ == nullptr) relay_ = std::make_unique<Relay>(membership_);
   RETURN_IF_ERROR(relay_->threads->status());
-  absl::StatusOr<GrpcChannel*> channel = relay_->channels.To(task);
+  absl::StatusOr<std::shared_ptr<GrpcChannel>> channel = relay_->channels.To(task);
   if (!absl::IsNotFound(channel.status())) return channel;
   return errors::NotFound("The session's Python functions are connected to ", task, ", which is not in the cluster of ",
                           task_);
@@ -170,7 +170,7 @@ absl::StatusOr<GrpcChannel*> PythonService::ChannelTo(const std::string& task) {
 void PythonService::PassOn(const std::string& task, const std::string& service, PythonFunctionCall call,
                            absl::Duration timeout, CancellationManager* cancellation,
                            PythonFunctions::DoneCallback done) {
-  absl::StatusOr<GrpcChannel*> channel = ChannelTo(task);
+  absl::StatusOr<std::shared_ptr<GrpcChannel>> channel = ChannelTo(task);
   if (!channel.ok()) return done(std::move(channel).status());
   absl::StatusOr<grpc::ByteBuffer> message = EncodePythonCall(
       {.call = std::move(call), .service = service, .timeout_in_ms = absl::ToInt64Milliseconds(timeout)});

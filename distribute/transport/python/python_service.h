@@ -11,7 +11,7 @@
 #include "core/kernel/python_functions.h"
 #include "core/mutex.h"
 #include "core/threads/timer_queue.h"
-#include "distribute/cluster/cluster_spec.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/polling_threads.h"
@@ -33,7 +33,8 @@ class PythonService {
   // Those of clients that connect anew or have not greeted yet are among them.
   static constexpr size_t kMaxStreams = 2 * kMaxClients;
 
-  PythonService(std::string task, ClusterSpec cluster);
+  // `membership` is that of the task, and outlives this.
+  explicit PythonService(const ClusterMembership* membership);
   ~PythonService();
 
   std::vector<ServerMethod> Methods();
@@ -56,10 +57,10 @@ class PythonService {
   void PassOn(const std::string& task, const std::string& service, PythonFunctionCall call, absl::Duration timeout,
               CancellationManager* cancellation, PythonFunctions::DoneCallback done);
   void HandleCall(ServerCall* call);
-  absl::StatusOr<GrpcChannel*> ChannelTo(const std::string& task);
+  absl::StatusOr<std::shared_ptr<GrpcChannel>> ChannelTo(const std::string& task);
 
+  const ClusterMembership* const membership_;
   const std::string task_;
-  const ClusterSpec cluster_;
   TimerQueue timers_;
   Mutex mu_;
   size_t streams_ GUARDED_BY(mu_) = 0;

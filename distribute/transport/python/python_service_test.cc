@@ -144,7 +144,8 @@ class PythonServiceTest : public ::testing::Test {
   }
 
   std::vector<std::shared_ptr<Client>> clients_;
-  PythonService service_{kTask, Cluster("127.0.0.1:2")};
+  ClusterMembership membership_{kTask, Cluster("127.0.0.1:2")};
+  PythonService service_{&membership_};
   grpc::CompletionQueue queue_;
   std::unique_ptr<PollingThreads> threads_ = std::make_unique<PollingThreads>(&queue_, PollingThreads::Options());
   std::unique_ptr<GrpcServer> server_;
@@ -176,7 +177,8 @@ TEST_F(PythonServiceTest, ErrorsArePassedOn) {
 
 TEST_F(PythonServiceTest, AnotherTaskPassesItsCallsOn) {
   const auto client = Connected();
-  PythonService other("/job:w/replica:0/task:1", Cluster(server_->address()));
+  ClusterMembership membership("/job:w/replica:0/task:1", Cluster(server_->address()));
+  PythonService other(&membership);
   auto taken = client->NextCall();
   auto result = Call(*Functions(other));
   client->Answer({.id = Get(std::move(taken)).id, .outputs = {AsScalar<int32_t>(4)}});

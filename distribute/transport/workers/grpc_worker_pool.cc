@@ -1,25 +1,12 @@
 #include "distribute/transport/workers/grpc_worker_pool.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "distribute/transport/polling_threads.h"
 #include "distribute/transport/workers/remote_worker.h"
 
 namespace weir {
-namespace {
-
-// NotFound, which lists the tasks, if the cluster does not have it.
-absl::StatusOr<std::string> AddressOfTask(const ClusterSpec& cluster, absl::string_view task) {
-  for (const auto& [job, tasks] : cluster.jobs()) {
-    for (const auto& [index, address] : tasks) {
-      if (TaskName(job, index) == task) return address;
-    }
-  }
-  return errors::NotFound("The cluster has no task '", task, "'; it has ", absl::StrJoin(cluster.TaskNames(), ", "));
-}
-
-}  // namespace
 
 class GrpcWorkerPool::OtherCluster : public WorkerPool {
  public:
@@ -29,7 +16,7 @@ class GrpcWorkerPool::OtherCluster : public WorkerPool {
   std::vector<std::string> Tasks() const override { return cluster_.TaskNames(); }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) override {
     if (task == local_task_) return pool_->Get(pool_->options_.local_task);
-    ASSIGN_OR_RETURN(const std::string address, AddressOfTask(cluster_, task));
+    ASSIGN_OR_RETURN(const std::string address, cluster_.AddressOfTask(task));
     return pool_->GetOther(std::string(task), address);
   }
 
@@ -51,18 +38,48 @@ absl::Status GrpcWorkerPool::status() const { return threads_->status(); }
 
 void GrpcWorkerPool::SetLocalWorker(std::shared_ptr<WorkerInterface> worker) {
   MutexLock lock(mu_);
-  workers_[options_.local_task] = std::move(worker);
+  local_worker_ = std::move(worker);
+}
+
+std::vector<std::string> GrpcWorkerPool::Tasks() const {
+  return options_.membership != nullptr ? options_.membership->Get()->cluster.TaskNames()
+                                        : options_.cluster.TaskNames();
+}
+
+absl::StatusOr<std::string> GrpcWorkerPool::AddressOf(absl::string_view task) const {
+  if (options_.membership == nullptr) return options_.cluster.AddressOfTask(task);
+  const auto known = options_.membership->Get();
+  absl::StatusOr<std::string> address = known->cluster.AddressOfTask(task);
+  if (address.ok() || known->view.epoch() == 0) return address;
+  return errors::NotFound(address.status().message(), " (epoch ", known->view.epoch(), ")");
 }
 
 absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Get(absl::string_view task) {
   MutexLock lock(mu_);
-  auto found = workers_.find(task);
-  if (found != workers_.end()) return found->second;
-  ASSIGN_OR_RETURN(const std::string address, AddressOfTask(options_.cluster, task));
   if (task == options_.local_task) {
+    if (local_worker_ != nullptr) return local_worker_;
     return errors::FailedPrecondition("The worker of this task, ", task, ", is not created yet");
   }
-  return workers_.emplace(task, Connect(task, address)).first->second;
+  const int64_t version = options_.membership != nullptr ? options_.membership->version() : 0;
+  Known& known = workers_[task];
+  if (known.worker != nullptr && known.version == version) return known.worker;
+  const absl::StatusOr<std::string> address = AddressOf(task);
+  if (!address.ok() || (known.worker != nullptr && known.address != *address)) {
+    DropReplaced();
+    if (known.worker != nullptr) replaced_.push_back(std::move(known.worker));
+    workers_.erase(task);
+  }
+  RETURN_IF_ERROR(address.status());
+  Known& current = workers_[task];
+  if (current.worker == nullptr) current.worker = Connect(task, *address);
+  current.address = *address;
+  current.version = version;
+  return current.worker;
+}
+
+void GrpcWorkerPool::DropReplaced() {
+  const auto is_free = [](const std::shared_ptr<WorkerInterface>& worker) { return worker.use_count() == 1; };
+  replaced_.erase(std::remove_if(replaced_.begin(), replaced_.end(), is_free), replaced_.end());
 }
 
 std::shared_ptr<WorkerPool> GrpcWorkerPool::ForCluster(ClusterSpec cluster, std::string local_task) {

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/mutex.h"
 #include "distribute/cluster/cluster_spec.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/grpc_channel.h"
 #include "distribute/transport/worker_interface.h"
 
@@ -17,13 +18,15 @@ namespace weir {
 class PollingThreads;
 
 // Thread-safe. A task's channel is created when Get first asks for the task, and connects at the first call. A
-// restarted task is found within the channel's max_reconnect_backoff. No call is pending when the pool is destroyed.
+// restarted task is found within the channel's max_reconnect_backoff. A task whose address changes gets another
+// channel; those who hold its earlier worker may still call that. No call is pending when the pool is destroyed.
 class GrpcWorkerPool : public WorkerPool {
  public:
   struct Options {
     ClusterSpec cluster;
-    std::string local_task;      // the task of this process, if any; called directly
-    GrpcChannelOptions channel;  // for every task; address and task are set by the pool
+    const ClusterMembership* membership = nullptr;  // changes the cluster; outlives the pool; null: it is constant
+    std::string local_task;                         // the task of this process, if any; called directly
+    GrpcChannelOptions channel;                     // for every task; address and task are set by the pool
   };
 
   explicit GrpcWorkerPool(Options options);
@@ -35,7 +38,7 @@ class GrpcWorkerPool : public WorkerPool {
   // Sets the local task's worker. Call before the first Get of it.
   void SetLocalWorker(std::shared_ptr<WorkerInterface> worker);
 
-  std::vector<std::string> Tasks() const override { return options_.cluster.TaskNames(); }
+  std::vector<std::string> Tasks() const override;
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view task) override;
   // The workers of another cluster, in which this process is `local_task`. Uses this pool, which outlives it, and its
   // channels: clusters that name a task and its address alike share one.
@@ -50,12 +53,24 @@ class GrpcWorkerPool : public WorkerPool {
   absl::StatusOr<std::shared_ptr<WorkerInterface>> GetOther(const std::string& task, const std::string& address);
   std::shared_ptr<WorkerInterface> Connect(absl::string_view task, const std::string& address);
 
+  struct Known {
+    std::string address;
+    int64_t version = 0;  // of the membership that said so
+    std::shared_ptr<WorkerInterface> worker;
+  };
+  absl::StatusOr<std::string> AddressOf(absl::string_view task) const;
+  // Forgets those that nobody holds any more.
+  void DropReplaced() REQUIRES(mu_);
+
   const Options options_;
   CallWatch watch_{options_.channel.ping_interval + options_.channel.ping_timeout};
   grpc::CompletionQueue queue_;
   std::unique_ptr<PollingThreads> threads_;
   Mutex mu_;
-  absl::flat_hash_map<std::string, std::shared_ptr<WorkerInterface>> workers_ GUARDED_BY(mu_);
+  std::shared_ptr<WorkerInterface> local_worker_ GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Known> workers_ GUARDED_BY(mu_);  // by task
+  // Of tasks that have left or have another address now; they may still be called.
+  std::vector<std::shared_ptr<WorkerInterface>> replaced_ GUARDED_BY(mu_);
   // By name and address.
   absl::flat_hash_map<std::pair<std::string, std::string>, std::shared_ptr<WorkerInterface>> others_ GUARDED_BY(mu_);
 };

@@ -1,0 +1,187 @@
+#include "distribute/membership/member_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "distribute/cluster/address.h"
+
+namespace weir {
+namespace {
+
+// As a ClusterSpec checks a task.
+absl::Status CheckTask(const std::string& job, int index, const std::string& address) {
+  ClusterSpec alone;
+  RETURN_IF_ERROR(alone.AddTask(job, index, address));
+  ASSIGN_OR_RETURN(const Address parsed, Address::Parse(address));
+  if (parsed.is_unix() || parsed.port() != 0) return absl::OkStatus();
+  return errors::InvalidArgument("A task joins with the address at which others reach it, not '", address, "'");
+}
+
+}  // namespace
+
+MemberTable::MemberTable(const Options& options, ClusterView view, absl::Time now)
+    : options_(options), view_(std::move(view)) {
+  for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
+}
+
+Member* MemberTable::Find(absl::string_view task) {
+  for (Member& member : *view_.mutable_member()) {
+    if (TaskNameOf(member) == task) return &member;
+  }
+  return nullptr;
+}
+
+Member* MemberTable::AtAddress(absl::string_view address) {
+  for (Member& member : *view_.mutable_member()) {
+    if (member.address() == address) return &member;
+  }
+  return nullptr;
+}
+
+std::string MemberTable::Members() const {
+  return absl::StrJoin(view_.member(), ", ",
+                       [](std::string* out, const Member& member) { absl::StrAppend(out, TaskNameOf(member)); });
+}
+
+absl::Duration MemberTable::SilenceOf(const std::string& task, absl::Time now) const {
+  const auto found = answered_.find(task);
+  return found == answered_.end() ? absl::InfiniteDuration() : now - found->second;
+}
+
+void MemberTable::Changed() {
+  view_.set_epoch(view_.epoch() + 1);
+  view_.set_registrar_incarnation(options_.registrar_incarnation);
+}
+
+absl::Status MemberTable::CheckReplaceable(const Member& member, absl::Time now) const {
+  const std::string task = TaskNameOf(member);
+  if (task == view_.registrar()) {
+    return errors::AlreadyExists("Task ", task, " is this cluster's registrar, and answers");
+  }
+  const absl::Duration silence = SilenceOf(task, now);
+  if (silence >= options_.silence) return absl::OkStatus();
+  return errors::AlreadyExists("Task ", task, " at ", member.address(), " has answered ",
+                               absl::FormatDuration(absl::Trunc(silence, absl::Milliseconds(1))),
+                               " ago: another process can take its place once it is stopped");
+}
+
+absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time now) {
+  int index = request.index();
+  Member* found = nullptr;
+  if (Member* const same = AtAddress(request.address());
+      same != nullptr && same->job() == request.job() && (!request.has_index() || same->index() == request.index())) {
+    found = same;  // the same process again, or one that was started where the other had been
+  } else if (request.has_index()) {
+    found = Find(TaskName(request.job(), index));
+  } else {
+    while (Find(TaskName(request.job(), index)) != nullptr) ++index;
+  }
+  if (found == nullptr) {
+    RETURN_IF_ERROR(CheckTask(request.job(), index, request.address()));
+    if (view_.member_size() >= kMaxMembers) {
+      return errors::ResourceExhausted("The cluster has ", kMaxMembers, " tasks, which is the limit");
+    }
+  } else if (found->incarnation() != request.incarnation()) {
+    RETURN_IF_ERROR(CheckTask(request.job(), found->index(), request.address()));
+    RETURN_IF_ERROR(CheckReplaceable(*found, now));
+  }
+  const Member* const other = AtAddress(request.address());
+  if (other != nullptr && other != found) {
+    RETURN_IF_ERROR(CheckReplaceable(*other, now));
+    const std::string kept = found == nullptr ? "" : TaskNameOf(*found);
+    Remove(TaskNameOf(*other));
+    found = kept.empty() ? nullptr : Find(kept);
+  }
+  const bool is_new = found == nullptr;
+  if (is_new) {
+    found = view_.add_member();
+    found->set_job(request.job());
+    found->set_index(index);
+  }
+  const Member::State state = !request.serves()                   ? Member::JOINING
+                              : found->state() == Member::JOINING ? Member::SERVING
+                                                                  : found->state();
+  const bool is_known = !is_new && found->incarnation() == request.incarnation();
+  if (!is_known) {
+    found->set_address(request.address());
+    found->set_incarnation(request.incarnation());
+    found->set_state(state);
+    Changed();
+  } else if (request.serves() && found->state() != state) {
+    found->set_state(state);
+    Changed();
+  }
+  answered_[TaskNameOf(*found)] = now;
+  return *found;
+}
+
+absl::Status MemberTable::Drain(const DrainRequest& request) {
+  Member* const member = Find(request.task());
+  if (member == nullptr) {
+    return errors::NotFound("The cluster has no task '", request.task(), "'; it has ", Members());
+  }
+  if (member->state() == Member::JOINING) {
+    return errors::FailedPrecondition("Task ", request.task(), " does not serve yet");
+  }
+  const Member::State state = request.undo() ? Member::SERVING : Member::DRAINING;
+  if (member->state() == state) return absl::OkStatus();
+  member->set_state(state);
+  Changed();
+  return absl::OkStatus();
+}
+
+absl::Status MemberTable::Leave(const LeaveRequest& request) {
+  if (request.task() == view_.registrar()) {
+    return errors::FailedPrecondition("Task ", request.task(), " is this cluster's registrar: it cannot leave");
+  }
+  const Member* const member = Find(request.task());
+  if (member == nullptr) return absl::OkStatus();
+  if (request.incarnation() != 0 && request.incarnation() != member->incarnation()) return absl::OkStatus();
+  Remove(request.task());
+  return absl::OkStatus();
+}
+
+void MemberTable::Remove(const std::string& task) {
+  auto* const members = view_.mutable_member();
+  members->erase(std::remove_if(members->begin(), members->end(),
+                                [&](const Member& member) { return TaskNameOf(member) == task; }),
+                 members->end());
+  answered_.erase(task);
+  Changed();
+}
+
+void MemberTable::Answered(absl::string_view task, absl::Time now) {
+  const auto found = answered_.find(task);
+  if (found != answered_.end()) found->second = std::max(found->second, now);
+}
+
+std::vector<std::string> MemberTable::RemoveLost(absl::Time now) {
+  std::vector<std::string> lost;
+  for (const Member& member : view_.member()) {
+    const std::string task = TaskNameOf(member);
+    if (member.incarnation() != 0 && SilenceOf(task, now) >= options_.lease) lost.push_back(task);
+  }
+  for (const std::string& task : lost) Remove(task);
+  return lost;
+}
+
+void MemberTable::Reconcile(const ClusterView& known, const std::string& address, absl::Time now) {
+  if (known.registrar() != view_.registrar()) return;  // of another cluster
+  const Member* const known_self = FindMember(known, known.registrar());
+  bool is_right = known_self != nullptr && known_self->address() == address;
+  if (IsNewerView(known, view_)) {
+    view_ = known;
+    answered_.clear();
+    for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
+  } else {
+    is_right = is_right || view_.epoch() > known.epoch();
+  }
+  Member* const self = Find(view_.registrar());
+  if (is_right || self == nullptr) return;
+  self->set_address(address);
+  view_.set_epoch(std::max(view_.epoch(), known.epoch()));
+  Changed();
+}
+
+}  // namespace weir

@@ -1,0 +1,61 @@
+// Decides who is a member of a cluster.
+#pragma once
+
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/time/time.h"
+#include "core/status.h"
+#include "distribute/membership/cluster_view.h"
+
+namespace weir {
+
+// The registrar's state machine: each change makes a view of a greater epoch. Times are those of one monotonic clock.
+// Not thread-safe.
+class MemberTable {
+ public:
+  struct Options {
+    uint64_t registrar_incarnation = 0;  // of this process
+    // A member that joined is removed when it has not answered for this long, and a process that has not begun to serve
+    // when this time is over.
+    absl::Duration lease = absl::Seconds(30);
+    // A process may take the name of a member that has not answered for this long.
+    absl::Duration silence = absl::Seconds(3);
+  };
+  // Members are taken to have answered at `now`.
+  MemberTable(const Options& options, ClusterView view, absl::Time now);
+
+  const ClusterView& view() const { return view_; }
+  bool has_changed() const { return view_.epoch() > 0; }  // since the cluster was started
+
+  // The new member, or the one that it already is. ALREADY_EXISTS if a member that answers has its name or address,
+  // INVALID_ARGUMENT for malformed names and addresses.
+  absl::StatusOr<Member> Join(const JoinRequest& request, absl::Time now);
+  // NOT_FOUND, which lists the members, if there is no such task.
+  absl::Status Drain(const DrainRequest& request);
+  // FAILED_PRECONDITION for the registrar itself. A task that is not a member, or is another process by now, has left.
+  absl::Status Leave(const LeaveRequest& request);
+
+  void Answered(absl::string_view task, absl::Time now);
+  // Removes members whose lease is over. Returns their names.
+  std::vector<std::string> RemoveLost(absl::Time now);
+  // `known` is what another task knows. If it is newer, this registrar has restarted and goes on from it. The
+  // registrar's own address is `address`, whatever others know.
+  void Reconcile(const ClusterView& known, const std::string& address, absl::Time now);
+
+ private:
+  Member* Find(absl::string_view task);
+  // The member that has the address; null: none.
+  Member* AtAddress(absl::string_view address);
+  absl::Duration SilenceOf(const std::string& task, absl::Time now) const;
+  absl::Status CheckReplaceable(const Member& member, absl::Time now) const;
+  void Remove(const std::string& task);
+  void Changed();
+  std::string Members() const;
+
+  const Options options_;
+  ClusterView view_;
+  absl::btree_map<std::string, absl::Time> answered_;  // by task
+};
+
+}  // namespace weir

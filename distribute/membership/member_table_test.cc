@@ -1,0 +1,218 @@
+#include "distribute/membership/member_table.h"
+
+#include "core/testing.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+JoinRequest Request(const std::string& job, const std::string& address, uint64_t incarnation, bool serves = false) {
+  JoinRequest request;
+  request.set_job(job);
+  request.set_address(address);
+  request.set_incarnation(incarnation);
+  request.set_serves(serves);
+  return request;
+}
+
+JoinRequest RequestFor(int index, const std::string& job, const std::string& address, uint64_t incarnation) {
+  JoinRequest request = Request(job, address, incarnation);
+  request.set_index(index);
+  return request;
+}
+
+// A chief, two workers and a server, and a clock that tests move.
+class MemberTableTest : public testing::Test {
+ protected:
+  static ClusterSpec Cluster() {
+    return *ClusterSpec::FromJson(R"({"chief": ["h:1"], "worker": ["h:2", "h:3"], "ps": ["h:4"]})");
+  }
+  // "JOB:INDEX ADDRESS STATE" of each member that joined or has another state than at the start.
+  std::vector<std::string> Changed() const {
+    std::vector<std::string> members;
+    for (const Member& member : table_.view().member()) {
+      if (member.incarnation() == 0 && member.state() == Member::SERVING) continue;
+      members.push_back(absl::StrCat(member.job(), ":", member.index(), " ", member.address(), " ",
+                                     Member::State_Name(member.state())));
+    }
+    return members;
+  }
+  void Pass(absl::Duration time) { now_ += time; }
+  void AllAnswer() {
+    for (const Member& member : table_.view().member()) table_.Answered(TaskNameOf(member), now_);
+  }
+
+  absl::Time now_ = absl::UnixEpoch();
+  MemberTable table_{{.registrar_incarnation = 7}, ViewOf(Cluster()), now_};
+};
+
+TEST_F(MemberTableTest, TheChiefOrTheFirstWorkerIsTheRegistrar) {
+  EXPECT_EQ(table_.view().registrar(), "/job:chief/replica:0/task:0");
+  EXPECT_EQ(RegistrarOf(*ClusterSpec::FromJson(R"({"worker": {"2": "h:1", "5": "h:2"}, "ps": ["h:3"]})")),
+            "/job:worker/replica:0/task:2");
+  EXPECT_EQ(RegistrarOf(*ClusterSpec::FromJson(R"({"a": ["h:1"], "b": ["h:2"]})")), "/job:a/replica:0/task:0");
+  EXPECT_EQ(RegistrarOf(ClusterSpec()), "");
+}
+
+TEST_F(MemberTableTest, AProcessGetsTheLowestFreeIndexAndThenServes) {
+  EXPECT_EQ(table_.view().epoch(), 0);
+  ASSERT_OK_AND_ASSIGN(Member member, table_.Join(Request("worker", "h:9", 90), now_));
+  EXPECT_EQ(TaskNameOf(member), "/job:worker/replica:0/task:2");
+  EXPECT_EQ(table_.view().epoch(), 1);
+  EXPECT_EQ(table_.view().registrar_incarnation(), 7);
+  EXPECT_THAT(Changed(), ElementsAre("worker:2 h:9 JOINING"));
+  EXPECT_FALSE(ClusterOf(table_.view(), "")->AddressOf("worker", 2).ok());
+  ASSERT_OK_AND_ASSIGN(member, table_.Join(Request("worker", "h:9", 90, true), now_));
+  EXPECT_THAT(Changed(), ElementsAre("worker:2 h:9 SERVING"));
+  EXPECT_EQ(*ClusterOf(table_.view(), "")->AddressOf("worker", 2), "h:9");
+  EXPECT_EQ(table_.view().epoch(), 2);
+}
+
+TEST_F(MemberTableTest, ARepeatedRequestChangesNothing) {
+  for (int i = 0; i < 2; ++i) ASSERT_THAT(table_.Join(Request("worker", "h:9", 90), now_).status(), IsOk());
+  EXPECT_EQ(table_.view().epoch(), 1);
+  for (int i = 0; i < 2; ++i) ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
+  EXPECT_EQ(table_.view().epoch(), 2);
+}
+
+TEST_F(MemberTableTest, ANewJobIsFine) {
+  ASSERT_OK_AND_ASSIGN(const Member member, table_.Join(Request("evaluator", "h:9", 90), now_));
+  EXPECT_EQ(TaskNameOf(member), "/job:evaluator/replica:0/task:0");
+}
+
+TEST_F(MemberTableTest, ATaskThatAnswersKeepsItsPlace) {
+  Pass(absl::Seconds(2));
+  EXPECT_THAT(
+      table_.Join(RequestFor(1, "worker", "h:9", 90), now_).status(),
+      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/job:worker/replica:0/task:1 at h:3 has answered 2s")));
+  EXPECT_THAT(table_.Join(Request("worker", "h:4", 90), now_).status(), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_EQ(table_.view().epoch(), 0);
+}
+
+TEST_F(MemberTableTest, ASilentTaskIsReplacedUnderAnotherAddress) {
+  Pass(absl::Seconds(3));
+  ASSERT_THAT(table_.Join(RequestFor(1, "worker", "h:9", 90), now_).status(), IsOk());
+  EXPECT_THAT(Changed(), ElementsAre("worker:1 h:9 JOINING"));
+  EXPECT_EQ(table_.view().member_size(), 4);
+}
+
+TEST_F(MemberTableTest, ASilentTaskGivesItsAddressToAnother) {
+  Pass(absl::Seconds(3));
+  ASSERT_OK_AND_ASSIGN(const Member member, table_.Join(Request("worker", "h:4", 90), now_));
+  EXPECT_EQ(member.index(), 2);
+  EXPECT_EQ(FindMember(table_.view(), "/job:ps/replica:0/task:0"), nullptr);
+}
+
+TEST_F(MemberTableTest, ARestartedProcessTakesItsOwnPlaceAgain) {
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90), now_).status(), IsOk());
+  Pass(absl::Seconds(4));
+  ASSERT_OK_AND_ASSIGN(const Member member, table_.Join(Request("worker", "h:9", 91), now_));
+  EXPECT_EQ(member.index(), 2);
+  EXPECT_EQ(member.incarnation(), 91);
+}
+
+TEST_F(MemberTableTest, NobodyTakesTheRegistrarsPlace) {
+  Pass(absl::Hours(1));
+  EXPECT_THAT(table_.Join(RequestFor(0, "chief", "h:9", 90), now_).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("registrar")));
+  LeaveRequest leave;
+  leave.set_task("/job:chief/replica:0/task:0");
+  EXPECT_THAT(table_.Leave(leave), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(MemberTableTest, MalformedRequestsChangeNothing) {
+  for (const JoinRequest& bad :
+       {Request("", "h:9", 1), Request("a b", "h:9", 1), Request("worker", "", 1), Request("worker", "h", 1),
+        Request("worker", "h:0", 1), Request("worker", "h:99999", 1), RequestFor(-3, "worker", "h:9", 1)}) {
+    EXPECT_THAT(table_.Join(bad, now_).status(), StatusIs(absl::StatusCode::kInvalidArgument))
+        << bad.ShortDebugString();
+  }
+  EXPECT_EQ(table_.view().epoch(), 0);
+}
+
+TEST_F(MemberTableTest, MembersThatJoinedAreRemovedWhenTheyAreSilentAndOthersAreNot) {
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
+  Pass(absl::Seconds(29));
+  EXPECT_THAT(table_.RemoveLost(now_), IsEmpty());
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(table_.RemoveLost(now_), ElementsAre("/job:worker/replica:0/task:2"));
+  EXPECT_THAT(Changed(), IsEmpty());
+  EXPECT_EQ(table_.view().member_size(), 4);
+  EXPECT_EQ(table_.view().epoch(), 2);
+}
+
+TEST_F(MemberTableTest, AProcessThatNeverServesIsRemoved) {
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90), now_).status(), IsOk());
+  Pass(absl::Seconds(30));
+  AllAnswer();
+  Pass(absl::Seconds(30));
+  EXPECT_THAT(table_.RemoveLost(now_), ElementsAre("/job:worker/replica:0/task:2"));
+}
+
+TEST_F(MemberTableTest, ATaskDrainsAndComesBack) {
+  DrainRequest drain;
+  drain.set_task("/job:worker/replica:0/task:1");
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_THAT(Changed(), ElementsAre("worker:1 h:3 DRAINING"));
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_EQ(table_.view().epoch(), 1);
+  drain.set_undo(true);
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_THAT(Changed(), IsEmpty());
+  drain.set_task("/job:worker/replica:0/task:8");
+  EXPECT_THAT(table_.Drain(drain), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/job:worker/replica:0/task:1")));
+}
+
+TEST_F(MemberTableTest, AProcessThatWasReplacedDoesNotRemoveItsSuccessor) {
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90), now_).status(), IsOk());
+  LeaveRequest leave;
+  leave.set_task("/job:worker/replica:0/task:2");
+  leave.set_incarnation(89);
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_EQ(table_.view().member_size(), 5);
+  leave.set_incarnation(90);
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_EQ(table_.view().member_size(), 4);
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+}
+
+TEST_F(MemberTableTest, ARestartedRegistrarGoesOnFromWhatOthersKnow) {
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
+  MemberTable restarted({.registrar_incarnation = 8}, ViewOf(Cluster()), now_);
+  restarted.Reconcile(table_.view(), "h:1", now_);
+  EXPECT_EQ(restarted.view().epoch(), 1);
+  EXPECT_EQ(restarted.view().member_size(), 5);
+  ASSERT_THAT(restarted.Join(Request("worker", "h:10", 91), now_).status(), IsOk());
+  EXPECT_TRUE(IsNewerView(restarted.view(), table_.view()));
+}
+
+TEST_F(MemberTableTest, ARegistrarThatMovedSaysWhereItIs) {
+  ClusterSpec moved = *ClusterSpec::FromJson(R"({"chief": ["h:8"], "worker": ["h:2", "h:3"], "ps": ["h:4"]})");
+  MemberTable restarted({.registrar_incarnation = 8}, ViewOf(moved), now_);
+  restarted.Reconcile(table_.view(), "h:8", now_);
+  EXPECT_TRUE(IsNewerView(restarted.view(), table_.view()));
+  EXPECT_EQ(FindMember(restarted.view(), restarted.view().registrar())->address(), "h:8");
+  const int64_t epoch = restarted.view().epoch();
+  restarted.Reconcile(table_.view(), "h:8", now_);
+  EXPECT_EQ(restarted.view().epoch(), epoch);
+
+  ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
+  MemberTable again({.registrar_incarnation = 9}, ViewOf(moved), now_);
+  again.Reconcile(table_.view(), "h:8", now_);
+  EXPECT_EQ(FindMember(again.view(), again.view().registrar())->address(), "h:8");
+  EXPECT_EQ(again.view().member_size(), 5);
+  EXPECT_TRUE(IsNewerView(again.view(), table_.view()));
+}
+
+TEST_F(MemberTableTest, TheViewOfAnotherClusterIsIgnored) {
+  ClusterView other = ViewOf(*ClusterSpec::FromJson(R"({"worker": ["x:1"]})"));
+  other.set_epoch(100);
+  table_.Reconcile(other, "h:1", now_);
+  EXPECT_EQ(table_.view().epoch(), 0);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,64 @@
+#include "distribute/transport/membership/membership_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/threads/cancellable_sleep.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+// A name stays with a member that was stopped for some seconds.
+constexpr absl::Duration kTakenAtFirst = absl::Seconds(8);
+
+// Repeats the call until the deadline while it fails in a way that passes.
+template <typename Request, typename Response, typename MayPass>
+absl::Status CallUntilDone(GrpcChannel& channel, const char* method, const CallOptions& options, const Request& request,
+                           Response* response, MayPass may_pass) {
+  while (true) {
+    absl::Status status = channel.CallMessage(method, options, request, response);
+    const absl::Time next = MonotonicNow() + kRetryPause;
+    if (status.ok() || !may_pass(status) || next > options.deadline) return status;
+    RETURN_IF_ERROR(SleepUntil(next, options.cancellation));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterView> MembershipClient::GetView(const CallOptions& options) {
+  GetViewResponse response;
+  RETURN_IF_ERROR(channel_.CallMessage(kGetViewMethod, options, GetViewRequest(), &response));
+  return std::move(*response.mutable_view());
+}
+
+absl::StatusOr<JoinResponse> MembershipClient::Join(const CallOptions& options, const JoinRequest& request) {
+  JoinResponse response;
+  const absl::Time taken_until = MonotonicNow() + kTakenAtFirst;
+  RETURN_IF_ERROR(CallUntilDone(channel_, kJoinMethod, options, request, &response, [&](const absl::Status& status) {
+    return absl::IsUnavailable(status) || (absl::IsAlreadyExists(status) && MonotonicNow() < taken_until);
+  }));
+  return response;
+}
+
+absl::StatusOr<ClusterView> MembershipClient::Drain(const CallOptions& options, const std::string& task, bool undo) {
+  DrainRequest request;
+  request.set_task(task);
+  request.set_undo(undo);
+  DrainResponse response;
+  RETURN_IF_ERROR(CallUntilDone(channel_, kDrainMethod, options, request, &response, absl::IsUnavailable));
+  return std::move(*response.mutable_view());
+}
+
+absl::StatusOr<ClusterView> MembershipClient::Leave(const CallOptions& options, const std::string& task,
+                                                    uint64_t incarnation) {
+  LeaveRequest request;
+  request.set_task(task);
+  request.set_incarnation(incarnation);
+  LeaveResponse response;
+  RETURN_IF_ERROR(CallUntilDone(channel_, kLeaveMethod, options, request, &response, absl::IsUnavailable));
+  return std::move(*response.mutable_view());
+}
+
+}  // namespace weir

@@ -1,0 +1,36 @@
+// Calls to a cluster about its tasks.
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "core/status.h"
+#include "core/threads/cancellation.h"
+#include "distribute/transport/grpc_channel.h"
+#include "weir/membership.pb.h"
+
+namespace weir {
+
+inline constexpr char kGetViewMethod[] = "/weir.MembershipService/GetView";
+inline constexpr char kJoinMethod[] = "/weir.MembershipService/Join";
+inline constexpr char kDrainMethod[] = "/weir.MembershipService/Drain";
+inline constexpr char kLeaveMethod[] = "/weir.MembershipService/Leave";
+
+// Reaches a cluster through any of its tasks. Calls block; changes are repeated until the deadline while the task or
+// the registrar cannot be reached. UNIMPLEMENTED from a task of another runtime. Thread-safe.
+class MembershipClient {
+ public:
+  explicit MembershipClient(const std::string& address) : channel_({.address = address}, nullptr) {}
+
+  absl::StatusOr<ClusterView> GetView(const CallOptions& options);
+  // Also repeated while a process that has just ended may still have the name.
+  absl::StatusOr<JoinResponse> Join(const CallOptions& options, const JoinRequest& request);
+  absl::StatusOr<ClusterView> Drain(const CallOptions& options, const std::string& task, bool undo = false);
+  // `incarnation` 0: whichever process has the name.
+  absl::StatusOr<ClusterView> Leave(const CallOptions& options, const std::string& task, uint64_t incarnation = 0);
+
+ private:
+  GrpcChannel channel_;
+};
+
+}  // namespace weir

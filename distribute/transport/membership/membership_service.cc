@@ -1,0 +1,55 @@
+#include "distribute/transport/membership/membership_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.h"
+#include "distribute/transport/membership/membership_client.h"
+#include "distribute/transport/message_method.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kPassOnTimeout = absl::Seconds(10);
+
+}  // namespace
+
+template <typename Request, typename Response>
+ServerMethod MembershipService::Method(const char* path, absl::Status (Registrar::*serve)(const Request&, Response*)) {
+  ServerMethod method{
+      path,
+      [this, path, serve](ServerCall* call) {
+        ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
+          done(registrar_ != nullptr ? (registrar_->*serve)(messages->request, &messages->response)
+                                     : PassOn(path, options, messages->request, &messages->response));
+        });
+      },
+      /*long_running=*/true};
+  method.blocks = true;
+  return method;
+}
+
+std::vector<ServerMethod> MembershipService::Methods() {
+  ServerMethod view{kGetViewMethod, [this](ServerCall* call) {
+                      ServeMessage<GetViewRequest, GetViewResponse>(
+                          call, [this](const CallOptions&, auto messages, auto done) {
+                            *messages->response.mutable_view() = membership_->Get()->view;
+                            done(absl::OkStatus());
+                          });
+                    }};
+  return {std::move(view), Method(kJoinMethod, &Registrar::Join), Method(kDrainMethod, &Registrar::Drain),
+          Method(kLeaveMethod, &Registrar::Leave)};
+}
+
+absl::Status MembershipService::PassOn(const char* path, const CallOptions& options,
+                                       const google::protobuf::MessageLite& request,
+                                       google::protobuf::MessageLite* response) {
+  const std::string registrar = membership_->Get()->view.registrar();
+  absl::StatusOr<std::shared_ptr<GrpcChannel>> channel = channels_.To(registrar);
+  if (!channel.ok()) return Annotate(channel.status(), "Looking for the cluster's registrar");
+  CallOptions call = options;
+  call.deadline = std::min(call.deadline, MonotonicNow() + kPassOnTimeout);
+  return (*channel)->CallMessage(path, call, request, response);
+}
+
+}  // namespace weir

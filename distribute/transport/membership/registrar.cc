@@ -1,0 +1,174 @@
+#include "distribute/transport/membership/registrar.h"
+
+#include <deque>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/logging.h"
+#include "core/threads/blocking_call.h"
+
+namespace weir {
+namespace {
+
+// What one member is asked, until it has answered.
+struct Question {
+  std::string task;
+  std::shared_ptr<WorkerInterface> worker;
+  GetCapabilitiesRequest request;
+  GetCapabilitiesResponse response;
+  Awaited<absl::Status> answered;
+};
+
+// A task of another runtime answers too.
+bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsUnimplemented(status); }
+
+}  // namespace
+
+Registrar::Registrar(Options options)
+    : options_(std::move(options)), table_(options_.table, options_.membership->Get()->view, MonotonicNow()) {
+  try {
+    thread_ = std::thread([this] { Loop(); });
+  } catch (const std::system_error& error) {
+    WEIR_LOG(WARNING) << "no thread for the cluster's membership, which therefore cannot change: " << error.what();
+    MutexLock lock(mu_);
+    stopping_ = true;
+  }
+}
+
+void Registrar::Stop() {
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  cancellation_.StartCancel(errors::Unavailable("The task is stopping"));
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status Registrar::CheckSettled() const {
+  if (stopping_) return errors::Unavailable("The cluster's registrar is stopping");
+  if (settled_) return absl::OkStatus();
+  return errors::Unavailable("The cluster's registrar has just started, and asks the other tasks what they know");
+}
+
+void Registrar::Publish() {
+  const absl::StatusOr<bool> adopted = options_.membership->Adopt(table_.view());
+  if (!adopted.ok()) WEIR_LOG(ERROR) << "the registrar made a bad view: " << adopted.status().ToString();
+  changed_.notify_all();
+}
+
+absl::Status Registrar::Join(const JoinRequest& request, JoinResponse* response) {
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckSettled());
+  }
+  if (!request.serves()) Exchange();  // who has the name or the address may still answer
+  {
+    MutexLock lock(mu_);
+    const int64_t epoch = table_.view().epoch();
+    ASSIGN_OR_RETURN(*response->mutable_member(), table_.Join(request, MonotonicNow()));
+    if (table_.view().epoch() != epoch) {
+      WEIR_LOG(INFO)
+              .With("member", TaskNameOf(response->member()))
+              .With("address", response->member().address())
+              .With("epoch", table_.view().epoch())
+          << (request.serves() ? "a process has become a task of the cluster" : "a process joins the cluster");
+    }
+    Publish();
+  }
+  if (request.serves()) Exchange();
+  *response->mutable_view() = options_.membership->Get()->view;
+  return absl::OkStatus();
+}
+
+absl::Status Registrar::Drain(const DrainRequest& request, DrainResponse* response) {
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckSettled());
+    RETURN_IF_ERROR(table_.Drain(request));
+    Publish();
+  }
+  Exchange();
+  *response->mutable_view() = options_.membership->Get()->view;
+  return absl::OkStatus();
+}
+
+absl::Status Registrar::Leave(const LeaveRequest& request, LeaveResponse* response) {
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckSettled());
+    RETURN_IF_ERROR(table_.Leave(request));
+    Publish();
+  }
+  Exchange();
+  *response->mutable_view() = options_.membership->Get()->view;
+  return absl::OkStatus();
+}
+
+bool Registrar::Exchange() {
+  std::deque<Question> questions;
+  bool is_complete = true;
+  {
+    MutexLock lock(mu_);
+    for (const Member& member : table_.view().member()) {
+      const std::string task = TaskNameOf(member);
+      if (member.state() == Member::JOINING || task == options_.membership->task()) continue;
+      absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
+      if (!worker.ok()) continue;
+      Question& question = questions.emplace_back();
+      question.task = task;
+      question.worker = *std::move(worker);
+      *question.request.mutable_view() = table_.view();
+    }
+  }
+  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout, .cancellation = &cancellation_};
+  for (Question& question : questions) {
+    question.worker->GetCapabilitiesAsync(
+        call, &question.request, &question.response,
+        [&question](absl::Status status) { question.answered.Set(std::move(status)); });
+  }
+  for (Question& question : questions) {
+    const absl::Status status = question.answered.Take();
+    is_complete = is_complete && IsAnswer(status);
+    if (!IsAnswer(status)) continue;
+    const absl::Time now = MonotonicNow();
+    MutexLock lock(mu_);
+    table_.Answered(question.task, now);
+    if (!status.ok() || !question.response.has_view()) continue;
+    // What another task says is trusted as far as it makes sense.
+    if (const absl::Status sound = ClusterOf(question.response.view(), "").status(); !sound.ok()) {
+      WEIR_LOG(WARNING).With("member", question.task) << "a member knows a bad view: " << sound.message();
+      continue;
+    }
+    const int64_t epoch = table_.view().epoch();
+    table_.Reconcile(question.response.view(), options_.address, now);
+    if (table_.view().epoch() != epoch) Publish();
+  }
+  MutexLock lock(mu_);
+  const std::vector<std::string> lost = table_.RemoveLost(MonotonicNow());
+  for (const std::string& task : lost) {
+    WEIR_LOG(WARNING).With("member", task) << "a member is lost and has been removed from the cluster";
+  }
+  if (!lost.empty()) Publish();
+  return is_complete;
+}
+
+void Registrar::Loop() {
+  const absl::Time settled_by = MonotonicNow() + options_.settle_timeout;
+  while (true) {
+    const bool is_complete = Exchange();
+    MutexLock lock(mu_);
+    settled_ = settled_ || is_complete || MonotonicNow() >= settled_by;
+    if (settled_ && !table_.has_changed()) {
+      while (!stopping_ && !table_.has_changed()) lock.Wait(changed_);
+    } else {
+      const absl::Time next = MonotonicNow() + (settled_ ? options_.interval : options_.retry);
+      while (!stopping_ && MonotonicNow() < next) lock.WaitUntil(changed_, ToSteady(next));
+    }
+    if (stopping_) return;
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,63 @@
+// Keeps the membership of a cluster.
+#pragma once
+
+#include <condition_variable>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/mutex.h"
+#include "core/threads/cancellation.h"
+#include "distribute/membership/cluster_membership.h"
+#include "distribute/membership/member_table.h"
+#include "distribute/transport/worker_interface.h"
+
+namespace weir {
+
+// Runs in the task that makes changes. Tells each view to all members, and removes those that joined and do not answer
+// any more. If this process has restarted, it learns from the others what it knew; until then changes are UNAVAILABLE.
+// Costs nothing while no task has joined or left since the cluster was started. Thread-safe. Owns one thread.
+class Registrar {
+ public:
+  struct Options {
+    ClusterMembership* membership = nullptr;  // of this task; outlives this
+    WorkerPool* workers = nullptr;            // follows `membership`; outlives this
+    std::string address;                      // of this task, for others
+    MemberTable::Options table;
+    absl::Duration interval = absl::Seconds(1);        // between questions to all members
+    absl::Duration answer_timeout = absl::Seconds(2);  // for a member's answer
+    absl::Duration settle_timeout = absl::Seconds(3);  // for the members' first answers after a start
+    absl::Duration retry = absl::Milliseconds(200);    // of the first question
+  };
+
+  explicit Registrar(Options options);
+  ~Registrar() { Stop(); }
+  Registrar(const Registrar&) = delete;
+
+  // See membership.proto and MemberTable. They ask members, and block until these have answered or the timeout is over.
+  absl::Status Join(const JoinRequest& request, JoinResponse* response);
+  absl::Status Drain(const DrainRequest& request, DrainResponse* response);
+  absl::Status Leave(const LeaveRequest& request, LeaveResponse* response);
+
+  // Ends the questions; later calls are UNAVAILABLE.
+  void Stop();
+
+ private:
+  void Loop();
+  // Tells all members the view, and learns who answers. True if all did.
+  bool Exchange();
+  // The task's own view follows the table's.
+  void Publish() REQUIRES(mu_);
+  absl::Status CheckSettled() const REQUIRES(mu_);
+
+  const Options options_;
+  CancellationManager cancellation_;
+  mutable Mutex mu_;
+  std::condition_variable changed_;
+  MemberTable table_ GUARDED_BY(mu_);
+  bool settled_ GUARDED_BY(mu_) = false;
+  bool stopping_ GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace weir

@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "core/clock.h"
+#include "core/threads/cancellable_sleep.h"
+#include "distribute/membership/cluster_view.h"
+#include "distribute/transport/membership/membership_client.h"
+#include "tools/membership_command.h"
+#include "tools/task_client.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kPause = absl::Milliseconds(200);
+
+const char* StateName(Member::State state) {
+  switch (state) {
+    case Member::SERVING:
+      return "serving";
+    case Member::JOINING:
+      return "joining";
+    case Member::DRAINING:
+      return "draining";
+    default:
+      return "unknown";
+  }
+}
+
+void Print(const ClusterView& view, std::ostream& out) {
+  out << absl::StrFormat("epoch %d, registrar %s\n", view.epoch(), view.registrar());
+  for (const Member& member : view.member()) {
+    out << absl::StrFormat("%s %s %s%s\n", TaskNameOf(member), member.address(), StateName(member.state()),
+                           member.incarnation() != 0 ? " joined" : "");
+  }
+}
+
+// "/job:worker/task:2" in full.
+absl::StatusOr<std::string> TaskOf(const std::string& text) {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(text);
+  if (!name.ok() || !name->job.has_value() || !name->task.has_value()) {
+    return errors::InvalidArgument("'", text, "' is not a task: expected /job:NAME/task:INDEX");
+  }
+  return TaskName(*name->job, *name->task);
+}
+
+CallOptions Call() { return {.deadline = MonotonicNow() + kCallTimeout}; }
+
+// The steps that run on the task, of whatever master, and those of its own master.
+absl::StatusOr<int64_t> RunningSteps(const std::string& address) {
+  GrpcChannel channel({.address = address}, nullptr);
+  ASSIGN_OR_RETURN(const TaskReport report, GetTaskReport(&channel, Call()));
+  int64_t running = 0;
+  for (const auto& session : report.worker_session()) running += session.running_steps();
+  for (const auto& session : report.session()) running += session.running_steps();
+  return running;
+}
+
+// A task that does not answer runs no steps that count.
+absl::Status AwaitSteps(const std::string& task, const std::string& address, absl::Duration timeout) {
+  const absl::Time deadline = MonotonicNow() + timeout;
+  while (true) {
+    const absl::StatusOr<int64_t> running = RunningSteps(address);
+    if (absl::IsUnavailable(running.status()) || (running.ok() && *running == 0)) return absl::OkStatus();
+    RETURN_IF_ERROR(running.status());
+    const absl::Time next = MonotonicNow() + kPause;
+    if (next > deadline) {
+      return errors::DeadlineExceeded("Task ", task, " drains, and still runs ", *running, " steps after ",
+                                      absl::FormatDuration(timeout), "; it has not been removed");
+    }
+    RETURN_IF_ERROR(SleepUntil(next, nullptr));
+  }
+}
+
+}  // namespace
+
+absl::Status PrintMembers(const std::string& target, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(target));
+  MembershipClient client(address);
+  ASSIGN_OR_RETURN(const ClusterView view, client.GetView(Call()));
+  Print(view, out);
+  return absl::OkStatus();
+}
+
+absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
+  ASSIGN_OR_RETURN(const std::string task, TaskOf(command.task));
+  MembershipClient client(address);
+  ASSIGN_OR_RETURN(ClusterView view, client.Drain(Call(), task, command.undo));
+  if (command.remove) {
+    const Member* const member = FindMember(view, task);
+    if (member != nullptr) RETURN_IF_ERROR(AwaitSteps(task, member->address(), command.timeout));
+    ASSIGN_OR_RETURN(view, client.Leave(Call(), task));
+  }
+  Print(view, out);
+  return absl::OkStatus();
+}
+
+}  // namespace weir
