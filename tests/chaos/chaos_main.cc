@@ -58,6 +58,7 @@ int Main(int argc, char** argv) {
   add_runs(add("return", "time from a task's return to the next step", MeasureReturn));
   add("clients", "clients and masters that die in mid-step", MeasureClients)
       ->add_option("--count", settings.runs, "number of sessions");
+  add_runs(add("join", "workers that join and leave", MeasureJoin));
   add("soak", "random faults for a long time", MeasureSoak)->add_option("--minutes", settings.minutes, "how long");
 
   ChiefOptions chief;

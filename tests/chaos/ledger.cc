@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -79,11 +80,17 @@ absl::Status LedgerClient::Build(const Options& options) {
 }
 
 void LedgerClient::Run() {
+  absl::Time last_end = MonotonicNow();
   while (!stopped_ && error_.ok() && static_cast<int64_t>(outcomes_.size()) < kCapacity) {
     const int64_t id = static_cast<int64_t>(outcomes_.size()) + 1;
     if (session_->Run({{id_, Tensor::Scalar<int64_t>(id)}}, {}, {step_}).ok()) {
       outcomes_.push_back(Outcome::kMade);
       ++steps_;
+      const absl::Time end = MonotonicNow();
+      const int64_t pause = absl::ToInt64Nanoseconds(end - std::exchange(last_end, end));
+      int64_t longest = longest_nanos_;
+      while (pause > longest && !longest_nanos_.compare_exchange_weak(longest, pause)) {
+      }
       continue;
     }
     ++failures_;

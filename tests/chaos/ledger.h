@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "client/session.h"
 #include "core/status.h"
 
@@ -43,6 +44,8 @@ class LedgerClient {
 
   int64_t steps() const { return steps_; }
   int64_t failures() const { return failures_; }
+  // The longest time between the ends of two successive steps that succeeded since the last call.
+  absl::Duration TakeLongestPause() { return absl::Nanoseconds(longest_nanos_.exchange(0)); }
   // Ends the steps and compares the ledgers with what the client saw; says on the standard error what differs. An error
   // if the ledgers cannot be read within a minute.
   absl::StatusOr<LedgerCount> Finish();
@@ -68,7 +71,7 @@ class LedgerClient {
   std::unique_ptr<Session> session_;
 
   std::atomic<bool> stopped_{false};
-  std::atomic<int64_t> steps_{0}, failures_{0};
+  std::atomic<int64_t> steps_{0}, failures_{0}, longest_nanos_{0};
   // Of the thread until it has ended.
   std::vector<Outcome> outcomes_;  // of ids 1, 2, …
   LedgerCount count_;
