@@ -62,7 +62,7 @@ class Cluster:
         self._program, self._address_space, self._arguments = program, address_space, list(arguments)
         self._tasks = [(job, index) for job in jobs for index in range(jobs[job])]
         self._directory = tempfile.TemporaryDirectory(prefix="weir_cluster_")
-        self._processes, self._restarts, self._starter = [], 0, None
+        self._processes, self._restarts, self._joined, self._starter = [], 0, 0, None
         atexit.register(self.stop)
         for attempt in range(3):  # another program may take a port between its choice and its use
             self.addresses = ["127.0.0.1:%d" % port for port in free_ports(len(self._tasks))]
@@ -117,40 +117,59 @@ class Cluster:
                         "--cluster", json.dumps(self.spec()), "--ready-file", ready_file] + self._arguments
 
     def restart(self, task=0, job="worker"):
-        """Kills a task and starts it anew at its address. From any thread: a process ends with the thread that started it,
-        hence one that lives as long as this program."""
+        """Kills a task and starts it anew at its address. From any thread."""
         at = self._tasks.index((job, task))
         self._processes[at].kill()
         self._processes[at].wait()
         self._restarts += 1
-        self._starter = self._starter or concurrent.futures.ThreadPoolExecutor(1)
-        started = self._starter.submit(self._start_task, at, "again%d" % self._restarts)
-        self._processes[at], ready = started.result()
-        if not self._serve([ready]):
+        self._processes[at], ready = self._on_lasting_thread(self._start_task, at, "again%d" % self._restarts)
+        if not self._serve([ready], [self._processes[at]]):
             raise RuntimeError("the task did not start again:\n" + self.logs())
+
+    def join(self, job="worker"):
+        """A new task of the running cluster: its process, and the target of its master. From any thread."""
+        self._joined += 1
+        prefix = os.path.join(self._directory.name, "joined%d" % self._joined)
+        command = [self._program, "server", "--parent", str(os.getpid()), "--job", job, "--join", self.addresses[0],
+                   "--ready-file", prefix + ".ready"] + self._arguments
+        process = self._on_lasting_thread(self._open, command, prefix)
+        self._processes.append(process)
+        if not self._serve([prefix + ".ready"], [process]):
+            raise RuntimeError("the task did not join:\n" + self.logs())
+        with open(prefix + ".ready") as ready:
+            return process, "grpc://" + ready.read().strip()
+
+    def _on_lasting_thread(self, function, *arguments):
+        """A process ends with the thread that started it, hence one that lives as long as this program."""
+        self._starter = self._starter or concurrent.futures.ThreadPoolExecutor(1)
+        return self._starter.submit(function, *arguments).result()
 
     def _start(self, attempt):
         started = [self._start_task(at, attempt) for at in range(len(self._tasks))]
         self._processes = [process for process, _ in started]
-        return self._serve([ready for _, ready in started])
+        return self._serve([ready for _, ready in started], self._processes)
 
     def _start_task(self, at, attempt):
         """Its process, and the file that will say that it serves."""
         job, index = self._tasks[at]
         prefix = os.path.join(self._directory.name, "task%d_%s" % (at, attempt))
         ready = prefix + ".ready"
+        return self._open(self.command(job, index, ready), prefix), ready
+
+    @staticmethod
+    def _open(command, prefix):
         # It quiets TensorFlow in this process; what a failed test prints are the servers' logs.
         environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
         # Without a preexec_fn, Popen starts it by vfork: in a forked child of a process that uses gRPC, as TensorFlow does,
         # gRPC's own handlers may hang.
         with open(prefix + ".log", "wb") as log:
-            return subprocess.Popen(
-                self.command(job, index, ready), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment), ready
+            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
 
-    def _serve(self, ready):
+    def _serve(self, ready, processes):
+        """Whether these files appear before one of the processes ends."""
         deadline = time.monotonic() + self.start_seconds
         while not all(os.path.exists(path) for path in ready):
-            if time.monotonic() > deadline or any(process.poll() is not None for process in self._processes):
+            if time.monotonic() > deadline or any(process.poll() is not None for process in processes):
                 return False
             time.sleep(0.01)
         return True
