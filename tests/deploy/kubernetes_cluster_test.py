@@ -3,14 +3,23 @@
 
     kubernetes_cluster_test.py DEPLOY WEIR
 
-Gives `weir resolve` the environment of every pod. Exit status 77: there is no PyYAML.
+Gives `weir resolve` the environment of every pod, and starts the commands of pods that join a running cluster, on loopback
+addresses. Exit status 77: there is no PyYAML.
 """
 
+import contextlib
 import json
+import os
+import pathlib
+import socket
 import subprocess
 import sys
+import tempfile
+import time
 
 import manifests
+
+READY_SECONDS = 60
 
 
 def kind(documents, *kinds):
@@ -74,7 +83,7 @@ def resolve(weir, variables):
 
 
 def check(weir, documents):
-    """One file: its workloads are one cluster. The number of its tasks."""
+    """One file: its workloads are one cluster. The addresses of its tasks."""
     config_maps = {entry["metadata"]["name"]: entry["data"] for entry in kind(documents, "ConfigMap")}
     services = {entry["metadata"]["name"]: entry for entry in kind(documents, "Service")}
     clusters, tasks, names = [], set(), set()
@@ -96,10 +105,57 @@ def check(weir, documents):
             clusters.append(config["cluster"])
             tasks.add((task["type"], task["index"]))
             names.add(name)
+    if not clusters:
+        return names
     assert all(cluster == clusters[0] for cluster in clusters), clusters
     assert names == {address for addresses in clusters[0].values() for address in addresses}
     assert len(tasks) == len(names)
-    return len(tasks)
+    return names
+
+
+def wait_for(path, process):
+    deadline = time.monotonic() + READY_SECONDS
+    while not path.exists():
+        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        assert time.monotonic() < deadline, f"{process.args} does not serve"
+        time.sleep(0.01)
+
+
+def check_joining(weir, deployment, policies, names):
+    """A pod of a Deployment has no lasting name: it joins the cluster of a file with names. Does its command do that?"""
+    spec = deployment["spec"]["template"]["spec"]
+    container = spec["containers"][0]
+    command = container["command"]
+    port = int(command[command.index("--port") + 1])
+    check_container(container, port)
+    check_policies(policies, deployment["spec"]["template"]["metadata"]["labels"], port)
+    member = command[command.index("--join") + 1]
+    assert member in names, f"{member} is none of {names}"
+    with contextlib.ExitStack() as stack:
+        directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+        def start(name, arguments):
+            ready = directory / name
+            process = subprocess.Popen([*arguments, "--parent", str(os.getpid()), "--ready-file", ready])
+            stack.callback(process.kill)
+            wait_for(ready, process)
+            return process
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        start("first", [weir, "server", "--job", "worker", "--index", "0", "--cluster", json.dumps({"worker": [address]})])
+        # As the kubelet replaces what stands for the pod's address; each pod has one of its own.
+        values = {"weir": weir, member: address, "0.0.0.0": "127.0.0.2", str(port): "0", "$(POD_IP)": "127.0.0.2"}
+        pod = start("pod", [values.get(word, word) for word in command])
+
+        def members():
+            return subprocess.run([weir, "members", f"grpc://{address}"], capture_output=True, text=True, check=True).stdout
+
+        assert "/job:worker/replica:0/task:1 127.0.0.2:" in members(), members()
+        pod.terminate()
+        assert pod.wait() == 0
+        assert "task:1" not in members(), members()
 
 
 def main(deploy, weir):
@@ -107,8 +163,15 @@ def main(deploy, weir):
     files = {}
     for name, document in manifests.read(deploy):
         files.setdefault(name, []).append(document)
+    everything = [document for documents in files.values() for document in documents]
+    names = set()
     for name, documents in files.items():
-        print(f"{name}: {check(weir, documents)} tasks find each other")
+        found = check(weir, documents)
+        names |= found
+        print(f"{name}: {len(found)} tasks find each other")
+    for deployment in kind(everything, "Deployment"):
+        check_joining(weir, deployment, everything, names)
+        print(f"{deployment['metadata']['name']}: its pods join and leave")
     return 0
 
 
