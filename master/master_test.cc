@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kTask[] = "/job:worker/replica:0/task:0";
+constexpr char kThisTask[] = "/job:worker/replica:0/task:0";
 
 // Counts the sessions that are opened on it.
 class CountingWorker : public FakeWorker {
@@ -37,7 +37,7 @@ class CountingPool : public WorkerPool {
  public:
   std::shared_ptr<CountingWorker> worker = std::make_shared<CountingWorker>();
 
-  std::vector<std::string> Tasks() const override { return {kTask}; }
+  std::vector<std::string> Tasks() const override { return {kThisTask}; }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> Get(absl::string_view) override { return worker; }
 };
 
@@ -65,14 +65,14 @@ class MasterAdoptionTest : public ::testing::Test {
   MasterAdoptionTest() {
     EXPECT_THAT(RegisterAllOps(ops_), IsOk());
     EXPECT_THAT(RegisterAllKernels(kernels_), IsOk());
-    options_ = {.local_task = kTask, .workers = &pool_, .ops = &ops_, .kernels = &kernels_};
+    options_ = {.local_task = kThisTask, .workers = &pool_, .ops = &ops_, .kernels = &kernels_};
   }
   void SetUp() override { Restart(); }
 
   void Restart() {
     master_.reset();
     journal_.reset();
-    ASSERT_OK_AND_ASSIGN(journal_, SessionJournal::Open(std::make_unique<MemoryJournalStore>(&disk_), {.task = kTask}));
+    ASSERT_OK_AND_ASSIGN(journal_, SessionJournal::Open(std::make_unique<MemoryJournalStore>(&disk_), {.task = kThisTask}));
     options_.journal = journal_.get();
     master_ = std::make_unique<Master>(options_);
   }
@@ -111,7 +111,7 @@ TEST_F(MasterAdoptionTest, ASessionWaitsForItsTasks) {
   options_.adoption_timeout = absl::Milliseconds(1);
   Restart();
   pool_.worker->status = errors::Unavailable("gone");
-  EXPECT_THAT(RunStep(handle), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(kTask)));
+  EXPECT_THAT(RunStep(handle), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(kThisTask)));
   pool_.worker->status = absl::OkStatus();
   EXPECT_THAT(RunStep(handle), IsOk());
 }
@@ -186,7 +186,7 @@ TEST(MasterResetTest, SessionsEndTheirStepsAtTheSameTime) {
     cancelled.arrive_and_wait();
     done(call.cancellation->status());
   };
-  Master master({.local_task = kTask, .workers = &pool, .ops = &ops, .kernels = &kernels});
+  Master master({.local_task = kThisTask, .workers = &pool, .ops = &ops, .kernels = &kernels});
   std::vector<std::thread> steps;
   for (int i = 0; i < kSessions; ++i) {
     tensorflow::CreateSessionResponse response;
