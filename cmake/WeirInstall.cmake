@@ -58,8 +58,11 @@ target_link_libraries(weir_installed PRIVATE weir_shared)
 set_target_properties(weir_installed PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed
   BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 install(PROGRAMS $<TARGET_FILE:weir_installed> RENAME weir DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-# The loader finds the library of a package by itself.
-install(CODE "if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+# CMake strips what it installs as a target. The loader finds the library of a package by itself.
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/weir\" COMMAND_ERROR_IS_FATAL ANY)
+endif()
+if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
   file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}/usr/${CMAKE_INSTALL_BINDIR}/weir\")
 endif()" COMPONENT runtime)
 set(pages ${CMAKE_BINARY_DIR}/compressed_man)
