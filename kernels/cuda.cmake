@@ -1,8 +1,8 @@
-# The sources for nvcc, and the libraries of the CUDA toolkit; included by kernels/CMakeLists.txt.
+# The sources for nvcc, and where the libraries of the CUDA toolkit are; included by kernels/CMakeLists.txt.
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cu)
 add_library(weir_cuda_kernels STATIC ${cuda_sources})
 target_include_directories(weir_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda PRIVATE $<LINK_ONLY:CUDA::cublasLt>)
+target_link_libraries(weir_kernels PUBLIC weir_cuda_kernels weir_cuda)
 # Only these see the toolkit's headers: everything else is compiled as without a toolkit, so both builds share ccache
 # entries.
 file(GLOB_RECURSE toolkit_users CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc
@@ -30,6 +30,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/fusion/nvrtc_functions
 find_library(WEIR_CUSPARSE_LIBRARY NAMES libcusparse.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/sparse/gpu/cusparse_cuda.cc PROPERTIES
   COMPILE_DEFINITIONS WEIR_CUSPARSE_LIBRARY="$<$<BOOL:${WEIR_CUSPARSE_LIBRARY}>:${WEIR_CUSPARSE_LIBRARY}>")
+find_library(WEIR_CUBLASLT_LIBRARY NAMES libcublasLt.so.13 HINTS ${CUDAToolkit_LIBRARY_DIR})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/linalg/matmul/cublas_lt_functions_cuda.cc PROPERTIES
+  COMPILE_DEFINITIONS WEIR_CUBLASLT_LIBRARY="$<$<BOOL:${WEIR_CUBLASLT_LIBRARY}>:${WEIR_CUBLASLT_LIBRARY}>")
 if(WEIR_CUDNN_INCLUDE_DIR)
   target_include_directories(weir_cuda_headers SYSTEM INTERFACE ${WEIR_CUDNN_INCLUDE_DIR})
   set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/device/cudnn/cudnn_functions.cc PROPERTIES

@@ -72,7 +72,8 @@ class MasterAdoptionTest : public ::testing::Test {
   void Restart() {
     master_.reset();
     journal_.reset();
-    ASSERT_OK_AND_ASSIGN(journal_, SessionJournal::Open(std::make_unique<MemoryJournalStore>(&disk_), {.task = kThisTask}));
+    ASSERT_OK_AND_ASSIGN(journal_,
+                         SessionJournal::Open(std::make_unique<MemoryJournalStore>(&disk_), {.task = kThisTask}));
     options_.journal = journal_.get();
     master_ = std::make_unique<Master>(options_);
   }
