@@ -18,11 +18,11 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from .py_func import disconnect, enable_py_func
 
-__all__ = ["Cluster", "LaunchError", "enable_py_func", "launch", "program"]
+__all__ = ["Cluster", "JoinedTask", "LaunchError", "enable_py_func", "launch", "program"]
 
 _QUOTED_LOG_LINES = 20
 _ATTEMPTS = 3
@@ -108,11 +108,21 @@ def _free_ports(count: int) -> List[int]:
         return [bound.getsockname()[1] for bound in sockets]
 
 
+class JoinedTask(NamedTuple):
+    """A task that has joined a running cluster."""
+
+    target: str  # of its master
+    name: str  # "/job:worker/task:2", for tf.device()
+    process: subprocess.Popen  # with SIGTERM it leaves the cluster
+
+
 class Cluster:
     """Servers of this machine. A context manager; close() stops them, and so does the end of the process."""
 
     def __init__(self, jobs: Dict[str, int], flags: Sequence[str], log_dir: Optional[str], timeout: float):
         self._processes: Dict[str, subprocess.Popen] = {}
+        self._flags = list(flags)
+        self._joined = 0
         self._temporary = tempfile.TemporaryDirectory(prefix="weir-")
         self.log_dir = Path(log_dir or self._temporary.name)
         self.log_dir.mkdir(parents=True, exist_ok=True)
@@ -122,8 +132,8 @@ class Cluster:
         try:
             for job, addresses in self.spec.items():
                 for index in range(len(addresses)):
-                    self._start(job, index, flags)
-            self._await_ready(timeout)
+                    self._start(f"{job}-{index}", ["--job", job, "--index", str(index), "--cluster", json.dumps(self.spec)])
+            self._await_ready(self._processes, timeout)
         except BaseException:
             self.close()
             raise
@@ -139,6 +149,21 @@ class Cluster:
     def targets(self, job: str) -> List[str]:
         """The targets of all tasks of a job."""
         return [f"grpc://{address}" for address in self.spec[job]]
+
+    def join(self, job: str = "worker", timeout: float = 60) -> JoinedTask:
+        """Starts one more server, with the same flags, and returns once the whole cluster knows it. It is the next free
+        index of its job, and ends with the others."""
+        self._joined += 1
+        name = f"joined-{self._joined}"
+        self._start(name, ["--job", job, "--join", self.target[len("grpc://"):]])
+        self._await_ready([name], timeout)
+        address = self._ready_file(name).read_text().strip()
+        members = subprocess.run([program(), "members", self.target], check=True, capture_output=True, text=True).stdout
+        for line in members.splitlines():
+            task, _, rest = line.partition(" ")
+            if rest.split(" ")[0] == address:
+                return JoinedTask(f"grpc://{address}", task.replace("/replica:0", ""), self._processes[name])
+        raise LaunchError(f"the task at {address} has left the cluster again; its tasks are:\n{members}")
 
     def process(self, job: str, index: int = 0) -> subprocess.Popen:
         """A task's process."""
@@ -165,16 +190,16 @@ class Cluster:
     def _ready_file(self, name: str) -> Path:
         return Path(self._temporary.name) / f"{name}.ready"
 
-    def _start(self, job: str, index: int, flags: Sequence[str]) -> None:
-        name = f"{job}-{index}"
+    def _start(self, name: str, arguments: Sequence[str]) -> None:
         with open(self._log_file(name), "w", encoding="utf-8") as log:
             self._processes[name] = _start(
-                [program(), "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index), "--cluster", json.dumps(self.spec),
-                 "--ready-file", str(self._ready_file(name)), *flags], stdout=log, stderr=subprocess.STDOUT)
+                [program(), "server", "--parent", str(os.getpid()), *arguments, "--ready-file", str(self._ready_file(name)),
+                 *self._flags], stdout=log, stderr=subprocess.STDOUT)
 
-    def _await_ready(self, timeout: float) -> None:
+    def _await_ready(self, names: Iterable[str], timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        for name, process in self._processes.items():
+        for name in names:
+            process = self._processes[name]
             while not self._ready_file(name).exists():
                 if process.poll() is not None:
                     log = self._end_of_log(name)

@@ -44,6 +44,18 @@ class Launch(unittest.TestCase):
             processes = [cluster.process("ps"), cluster.process("worker", 1)]
         self.assertEqual([process.returncode for process in processes], [0, 0])
 
+    def test_tasks_join_and_leave(self):
+        with weir.launch(workers=1, ps=1) as cluster:
+            joined = [cluster.join(), cluster.join(), cluster.join("ps")]
+            self.assertEqual([task.name for task in joined], ["/job:worker/task:1", "/job:worker/task:2", "/job:ps/task:1"])
+            subprocess.run([weir.program(), "probe", *(task.target for task in joined)], check=True, timeout=LIMIT)
+            joined[0].process.terminate()
+            self.assertEqual(joined[0].process.wait(LIMIT), 0)
+            self.assertEqual(cluster.join().name, "/job:worker/task:1")
+            with self.assertRaisesRegex(weir.LaunchError, "joined-5 ended with [12]:\n(.|\n)*no job"):
+                cluster.join("no job")
+        self.assertEqual([task.process.returncode for task in joined], [0, 0, 0])
+
     def test_a_chief_is_the_target(self):
         with weir.launch(workers=1, chief=True) as cluster:
             self.assertEqual(cluster.target, cluster.targets("chief")[0])
