@@ -154,6 +154,7 @@ class MasterSession {
   Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
   // When to ask again for tasks that have joined and did not answer.
   absl::Time next_follow_ GUARDED_BY(extend_mu_) = absl::InfinitePast();
+  bool places_again_ GUARDED_BY(extend_mu_) = false;  // PlaceAgain is due
   mutable Mutex mu_;
   std::shared_ptr<const PlacedGraph> placed_ GUARDED_BY(mu_);  // set by Create
   int64_t graph_version_ GUARDED_BY(mu_) = 0;

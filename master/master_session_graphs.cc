@@ -17,7 +17,7 @@ namespace weir {
 namespace {
 
 // Between questions to tasks that have joined the cluster and do not answer.
-constexpr absl::Duration kMissingPause = absl::Seconds(1);
+constexpr absl::Duration kMissingPause = absl::Seconds(10);
 
 // True if the task or its state has changed: ask the cluster again before the next step.
 bool SuggestsTaskLoss(const absl::Status& status) {
@@ -139,7 +139,9 @@ absl::Status MasterSession::FollowCluster() {
   SessionTasks::Changes changes;
   RETURN_IF_ERROR(tasks_.FollowCluster(&changes));
   if (changes.left || changes.replaced) ForgetGraphs();
-  if (changes.joined) RETURN_IF_ERROR(PlaceAgain());
+  places_again_ = places_again_ || changes.joined;
+  if (places_again_) RETURN_IF_ERROR(PlaceAgain());
+  places_again_ = false;
   // Until a task that is missing answers, or is removed, it is asked for now and then.
   next_follow_ = changes.missing ? MonotonicNow() + kMissingPause : absl::InfinitePast();
   if (!changes.missing) cluster_version_ = version;

@@ -167,8 +167,7 @@ absl::Status SessionTasks::Connect(const CallOptions& call) {
 }
 
 void SessionTasks::Learn(const GetCapabilitiesResponse& answer) const {
-  const ClusterView& own = options_.membership->Get()->view;
-  if (!answer.has_view() || answer.view().registrar() != own.registrar()) return;
+  if (!answer.has_view()) return;
   const absl::Status adopted = options_.membership->Adopt(answer.view()).status();
   if (!adopted.ok()) WEIR_LOG(WARNING) << "a task knows a bad view of the cluster: " << adopted.message();
 }
@@ -223,8 +222,10 @@ absl::Status SessionTasks::FollowCluster(Changes* changes) {
   if (names.empty()) return absl::OkStatus();
   std::vector<absl::StatusOr<Task>> found = Ask(names, std::min(options_.call_timeout, kJoinTimeout));
   const std::vector<absl::Status> opened = OpenWorkerSessions(names, &found);
+  std::vector<std::string> answering = all;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!opened[i].ok()) {
+      answering.erase(std::find(answering.begin(), answering.end(), names[i]));
       WEIR_LOG(WARNING).With("session", options_.session_handle).With("task", names[i])
           << "a task that joined the cluster is left out for now: " << opened[i].message();
       changes->missing = true;
@@ -236,7 +237,7 @@ absl::Status SessionTasks::FollowCluster(Changes* changes) {
     Settle(names[i], nullptr);
     (is_new ? changes->joined : changes->replaced) = true;
   }
-  ShareView(all);
+  ShareView(answering);
   return absl::OkStatus();
 }
 

@@ -16,6 +16,11 @@ absl::StatusOr<std::unique_ptr<JoiningTask>> JoiningTask::Begin(Server::Options*
     options->bind_address = port->address();
   }
   ASSIGN_OR_RETURN(const Address listening, Address::Parse(options->bind_address));
+  if (!listening.IsLoopback() && !options->insecure) {  // before others learn of it
+    return errors::FailedPrecondition(
+        "The task is to listen on ", options->bind_address,
+        ", which other machines can reach: allow it with --insecure on a network that you trust");
+  }
   std::string advertised = options->bind_address;
   if (!options->advertised_address.empty()) {
     ASSIGN_OR_RETURN(Address address, Address::Parse(options->advertised_address));
@@ -33,7 +38,7 @@ absl::StatusOr<std::unique_ptr<JoiningTask>> JoiningTask::Begin(Server::Options*
 
 void JoiningTask::Leave() {
   if (const absl::Status left = join_->Leave(); !left.ok()) {
-    WEIR_LOG(WARNING) << "the cluster was not told that this task leaves: " << left.message();
+    WEIR_LOG(WARNING) << "could not report this task's departure to the registrar: " << left.message();
   }
 }
 

@@ -56,17 +56,21 @@ absl::StatusOr<int64_t> RunningSteps(const std::string& address) {
   return running;
 }
 
-// A task that does not answer runs no steps that count.
+// An unreachable task is taken to have no running steps, and so is one that does not count them.
 absl::Status AwaitSteps(const std::string& task, const std::string& address, absl::Duration timeout) {
   const absl::Time deadline = MonotonicNow() + timeout;
   while (true) {
     const absl::StatusOr<int64_t> running = RunningSteps(address);
-    if (absl::IsUnavailable(running.status()) || (running.ok() && *running == 0)) return absl::OkStatus();
+    if (absl::IsUnavailable(running.status()) || absl::IsUnimplemented(running.status()) ||
+        absl::IsDeadlineExceeded(running.status()) || (running.ok() && *running == 0))
+      return absl::OkStatus();
     RETURN_IF_ERROR(running.status());
     const absl::Time next = MonotonicNow() + kPause;
     if (next > deadline) {
-      return errors::DeadlineExceeded("Task ", task, " drains, and still runs ", *running, " steps after ",
-                                      absl::FormatDuration(timeout), "; it has not been removed");
+      return errors::DeadlineExceeded(
+          "Task ", task, " still runs ", *running, " steps after ", absl::FormatDuration(timeout),
+          ", and was not removed. It stays draining: repeat with a longer --timeout, or run "
+          "weir drain --undo");
     }
     RETURN_IF_ERROR(SleepUntil(next, nullptr));
   }
@@ -86,6 +90,14 @@ absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
   ASSIGN_OR_RETURN(const std::string task, TaskOf(command.task));
   MembershipClient client(address);
+  if (command.remove) {
+    ASSIGN_OR_RETURN(const ClusterView known, client.GetView(Call()));
+    if (task == known.registrar()) {
+      return errors::FailedPrecondition("Task ", task,
+                                        " is this cluster's registrar, which makes its changes: it cannot be "
+                                        "removed");
+    }
+  }
   ASSIGN_OR_RETURN(ClusterView view, client.Drain(Call(), task, command.undo));
   if (command.remove) {
     const Member* const member = FindMember(view, task);

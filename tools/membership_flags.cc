@@ -20,7 +20,7 @@ CommandDocs DrainDocs() {
   return {.description =
               "Marks a task so that it gets no new work: masters place nodes without a device of their own elsewhere. "
               "Steps and variables that are on the task stay there. With --remove, the task leaves the cluster once no "
-              "step runs on it; its process goes on, for its own sessions, until it is stopped.",
+              "step runs on it; its process, which does not join again, must then be stopped.",
           .examples = {{"weir drain grpc://127.0.0.1:2222 /job:worker/task:2", "Gives worker 2 no new work"},
                        {"weir drain --remove grpc://127.0.0.1:2222 /job:worker/task:2", "And removes it"}},
           .exit_codes = {{"0", "All tasks that answer know of it."},

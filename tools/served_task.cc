@@ -53,9 +53,10 @@ ServedTask::~ServedTask() = default;
 
 void ServedTask::Stop(absl::Duration patience) {
   if (reporter_ != nullptr) reporter_->SetStopping("the task is stopping");
-  if (joining_ != nullptr) joining_->Leave();
   if (registrar_ != nullptr) registrar_->Stop();
   StopServing(patience);
+  // Once steps in flight have ended: with the task, its address leaves the others' cluster.
+  if (joining_ != nullptr) joining_->Leave();
   if (links_ != nullptr) links_->Stop();
   if (streams_ != nullptr) streams_->Stop();
   // Calls that came through links were cancelled with them: they end before what serves them goes.
@@ -76,7 +77,7 @@ void ServedTask::Stop(absl::Duration patience) {
 absl::Status ServedTask::Start() {
   ASSIGN_OR_RETURN(const std::string address, ChooseAddress());
   RETURN_IF_ERROR(OpenJournal());
-  RETURN_IF_ERROR(MakeMembership());
+  MakeMembership();
   RETURN_IF_ERROR(MakeRuntime());
   MakeReporter();
   RETURN_IF_ERROR(StartRegistrar());
@@ -98,10 +99,10 @@ absl::StatusOr<std::string> ServedTask::ChooseAddress() const {
   ASSIGN_OR_RETURN(const Address address, Address::Parse(text));
   if (!address.IsLoopback()) {
     if (!options_.insecure) {
-      return errors::FailedPrecondition(
-          "Task ", task_, " is to listen on ", text,
-          ", which other machines can reach, and this server neither encrypts nor asks who calls: listen on 127.0.0.1, "
-          "or allow it with --insecure on a network that you trust");
+      return errors::FailedPrecondition("Task ", task_, " is to listen on ", text,
+                                        ", which other machines can reach, and this server uses no encryption or "
+                                        "authentication: listen on 127.0.0.1, "
+                                        "or allow it with --insecure on a network that you trust");
     }
     WEIR_LOG(WARNING).With("address", text)
         << "INSECURE: anybody who reaches this address can run graphs here; traffic is not encrypted";
@@ -134,9 +135,12 @@ absl::Status ServedTask::OpenJournal() {
   return absl::OkStatus();
 }
 
-absl::Status ServedTask::MakeMembership() {
-  membership_ = std::make_unique<ClusterMembership>(task_, options_.cluster);
-  return joining_ != nullptr ? membership_->Adopt(joining_->view()).status() : absl::OkStatus();
+void ServedTask::MakeMembership() {
+  if (joining_ == nullptr) {
+    membership_ = std::make_unique<ClusterMembership>(task_, options_.cluster);
+  } else {
+    membership_ = std::make_unique<ClusterMembership>(task_, joining_->view(), options_.cluster);
+  }
 }
 
 absl::Status ServedTask::StartRegistrar() {
@@ -154,7 +158,6 @@ absl::Status ServedTask::StartRegistrar() {
   registrar_ = std::make_unique<Registrar>(
       Registrar::Options{.membership = membership_.get(),
                          .workers = registrar_workers_.get(),
-                         .address = address,
                          .table = {.registrar_incarnation = NewIncarnation(), .lease = options_.member_lease}});
   return absl::OkStatus();
 }

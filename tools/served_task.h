@@ -62,8 +62,8 @@ class ServedTask {
   absl::Status MakeRuntime();
   std::string StoreDirectory() const;
   absl::Status OpenCheckpointStore();
-  absl::Status MakeMembership();
-  // The task at whose word the cluster changes, if it is this one.
+  void MakeMembership();
+  // If this task is the registrar.
   absl::Status StartRegistrar();
   void MakeReporter();
   absl::Status StartWatch();

@@ -261,7 +261,7 @@ absl::Status RunServer(const ServerCommand& command) {
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(std::move(options)));
   if (server->task() != task) RETURN_IF_ERROR(SetUpLogs(command, server->task()));
-  // The HTTP server's comes first: who waits for the other finds both.
+  // The HTTP server's comes first: a caller that waits for the second file finds both.
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   if (!command.http_ready_file.empty()) {
     RETURN_IF_ERROR(WriteStringToFile(files.get(), command.http_ready_file, server->http_address() + "\n"));

@@ -63,13 +63,13 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
   app.add_option("--cluster", server.cluster, R"(The cluster: {"worker": ["127.0.0.1:2222"]})")
       ->type_name("JSON")
       ->group(kGroup);
-  app.add_option(
-         "--join", server.join,
-         "Become a new task of the running cluster of this task, in the job of --job; the other tasks learn of it")
-      ->type_name("HOST:PORT")
+  app.add_option("--join", server.join,
+                 "Become a new task, in the job of --job, of the running cluster of the task at HOST:PORT")
+      ->type_name("ADDRESS")
       ->group(kGroup);
-  app.add_option("--advertise", server.advertise, "Where the other tasks reach a task that joins (as bound by default)")
-      ->type_name("HOST[:PORT]")
+  app.add_option("--advertise", server.advertise,
+                 "HOST or HOST:PORT at which the other tasks reach a task that joins (as bound by default)")
+      ->type_name("ADDRESS")
       ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")

@@ -99,9 +99,7 @@ void Worker::GetStatusAsync(const CallOptions&, const tensorflow::GetStatusReque
 void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesRequest* request,
                                   GetCapabilitiesResponse* response, DoneCallback done) {
   if (options_.membership != nullptr && request->has_view()) {
-    // Of two views of different clusters, neither is newer.
-    const bool is_ours = request->view().registrar() == options_.membership->Get()->view.registrar();
-    const absl::Status adopted = is_ours ? options_.membership->Adopt(request->view()).status() : absl::OkStatus();
+    const absl::Status adopted = options_.membership->Adopt(request->view()).status();
     if (!adopted.ok()) return done(WithOrigin(adopted, {.task = options_.task}));
     *response->mutable_view() = options_.membership->Get()->view;
   }

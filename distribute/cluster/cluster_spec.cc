@@ -3,8 +3,10 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "distribute/cluster/address.h"
 #include "distribute/cluster/cluster_json.h"
 #include "tensorflow/core/protobuf/cluster.pb.h"
@@ -92,12 +94,20 @@ absl::StatusOr<std::string> ClusterSpec::AddressOf(absl::string_view job, int in
 }
 
 absl::StatusOr<std::string> ClusterSpec::AddressOfTask(absl::string_view task) const {
-  for (const auto& [job, tasks] : jobs_) {
-    for (const auto& [index, address] : tasks) {
-      if (TaskName(job, index) == task) return address;
+  constexpr absl::string_view kMiddle = "/replica:0/task:";
+  absl::string_view job = task;
+  const bool has_job = absl::ConsumePrefix(&job, "/job:");
+  const size_t end = job.find(kMiddle);
+  int index = 0;
+  if (has_job && end != absl::string_view::npos && ParseIndex(job.substr(end + kMiddle.size()), &index)) {
+    const auto found = jobs_.find(std::string(job.substr(0, end)));
+    if (found != jobs_.end()) {
+      const auto at = found->second.find(index);
+      if (at != found->second.end() && TaskName(found->first, index) == task) return at->second;
     }
   }
-  return errors::NotFound("The cluster has no task '", task, "'; it has ", absl::StrJoin(TaskNames(), ", "));
+  return errors::NotFound("The cluster has no task '", absl::CEscape(task), "'; it has ",
+                          absl::StrJoin(TaskNames(), ", "));
 }
 
 absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view json) {

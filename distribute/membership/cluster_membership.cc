@@ -10,6 +10,10 @@ ClusterMembership::ClusterMembership(std::string task, const ClusterSpec& cluste
     : task_(std::move(task)),
       snapshot_(std::make_shared<Snapshot>(Snapshot{.view = ViewOf(cluster), .cluster = cluster})) {}
 
+ClusterMembership::ClusterMembership(std::string task, ClusterView view, ClusterSpec cluster)
+    : task_(std::move(task)),
+      snapshot_(std::make_shared<Snapshot>(Snapshot{.view = std::move(view), .cluster = std::move(cluster)})) {}
+
 std::shared_ptr<const ClusterMembership::Snapshot> ClusterMembership::Get() const {
   MutexLock lock(mu_);
   return snapshot_;

@@ -23,14 +23,16 @@ class ClusterMembership {
 
   // Of `task`, which may be empty. The cluster that it was started with.
   ClusterMembership(std::string task, const ClusterSpec& cluster);
+  // Of a task that joins: `cluster` is ClusterOf(view, task).
+  ClusterMembership(std::string task, ClusterView view, ClusterSpec cluster);
   ClusterMembership(const ClusterMembership&) = delete;
 
   const std::string& task() const { return task_; }
   std::shared_ptr<const Snapshot> Get() const;
   // Grows with each adopted view. Cheap.
   int64_t version() const { return version_.load(std::memory_order_acquire); }
-  // Adopts the view if it is newer, and says whether it is. InvalidArgument as ClusterOf. A view without this task is
-  // adopted with this task in it, draining: it has been removed, and its own sessions go on.
+  // Adopts the view if it is newer and of the same cluster, and says whether it is. InvalidArgument as ClusterOf. A
+  // view without this task is adopted with this task in it, draining: it has been removed.
   absl::StatusOr<bool> Adopt(const ClusterView& view);
 
  private:

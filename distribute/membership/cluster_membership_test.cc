@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "distribute/membership/cluster_membership.h"
 
 #include "core/testing.h"
@@ -68,6 +70,14 @@ TEST_F(ClusterMembershipTest, ATaskThatWasRemovedKeepsItself) {
   EXPECT_EQ(FindMember(membership_.Get()->view, kWorker)->state(), Member::DRAINING);
 }
 
+TEST_F(ClusterMembershipTest, TheViewOfAnotherDefinitionIsIgnored) {
+  // With the same registrar, and this task at its address.
+  ClusterView other = ViewOf(*ClusterSpec::FromJson(R"({"chief": ["h:1"], "worker": ["h:2", "h:7"]})"));
+  other.set_epoch(5);
+  ASSERT_OK_AND_ASSIGN(const bool adopted, membership_.Adopt(other));
+  EXPECT_FALSE(adopted);
+}
+
 TEST_F(ClusterMembershipTest, AViewThatNoRegistrarMakesIsRejected) {
   const auto rejects = [&](const std::string& job, int index, const std::string& address) {
     ClusterView view = Next(1);
@@ -81,6 +91,12 @@ TEST_F(ClusterMembershipTest, AViewThatNoRegistrarMakesIsRejected) {
   rejects("p s", 0, "h:9");
   rejects("ps", 0, "nowhere");
   rejects("", 0, "h:9");
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(membership_.Adopt(Next(kLast)).status(), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ClusterOf(Next(-1), "").status(), StatusIs(absl::StatusCode::kInvalidArgument));
+  ClusterView headless = Next(1);
+  headless.set_registrar("/job:chief/replica:0/task:9");
+  EXPECT_THAT(membership_.Adopt(headless).status(), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_EQ(membership_.version(), 0);
 }
 

@@ -1,6 +1,11 @@
 #include "distribute/membership/cluster_view.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/fingerprint.h"
 
 namespace weir {
 
@@ -17,14 +22,17 @@ std::string RegistrarOf(const ClusterSpec& cluster) {
 ClusterView ViewOf(const ClusterSpec& cluster) {
   ClusterView view;
   view.set_registrar(RegistrarOf(cluster));
+  uint64_t id = Fingerprint64("");
   for (const auto& [job, tasks] : cluster.jobs()) {
     for (const auto& [index, address] : tasks) {
       Member* const member = view.add_member();
       member->set_job(job);
       member->set_index(index);
       member->set_address(address);
+      id = FingerprintCat64(id, Fingerprint64(absl::StrCat(TaskName(job, index), "=", address)));
     }
   }
+  view.set_cluster_id(id);
   return view;
 }
 
@@ -37,14 +45,27 @@ const Member* FindMember(const ClusterView& view, absl::string_view task) {
   return nullptr;
 }
 
+bool WasRemoved(const ClusterView& view, uint64_t incarnation) {
+  return std::find(view.removed().begin(), view.removed().end(), incarnation) != view.removed().end();
+}
+
 bool IsNewerView(const ClusterView& a, const ClusterView& b) {
-  return std::make_pair(a.epoch(), a.registrar_incarnation()) > std::make_pair(b.epoch(), b.registrar_incarnation());
+  return a.cluster_id() == b.cluster_id() &&
+         std::make_pair(a.epoch(), a.registrar_incarnation()) > std::make_pair(b.epoch(), b.registrar_incarnation());
 }
 
 absl::StatusOr<ClusterSpec> ClusterOf(const ClusterView& view, absl::string_view self) {
   if (view.member_size() > kMaxMembers) {
     return errors::InvalidArgument("The view of the cluster has ", view.member_size(), " members; the limit is ",
                                    kMaxMembers);
+  }
+  constexpr int64_t kMaxEpoch = int64_t{1} << 53;
+  if (view.epoch() < 0 || view.epoch() > kMaxEpoch) {
+    return errors::InvalidArgument("The view of the cluster has the epoch ", view.epoch());
+  }
+  if (FindMember(view, view.registrar()) == nullptr) {
+    return errors::InvalidArgument("The view of the cluster has no task '", absl::CEscape(view.registrar()),
+                                   "', which it names as the registrar");
   }
   ClusterSpec all, serving;
   for (const Member& member : view.member()) {

@@ -10,7 +10,7 @@
 namespace weir {
 
 // Of a view.
-inline constexpr int kMaxMembers = 10'000;
+inline constexpr int kMaxMembers = 1'000;
 
 // The view of tasks that were started with this cluster: epoch 0, all serving.
 ClusterView ViewOf(const ClusterSpec& cluster);
@@ -21,10 +21,14 @@ std::string RegistrarOf(const ClusterSpec& cluster);
 std::string TaskNameOf(const Member& member);
 // Null if there is no such member.
 const Member* FindMember(const ClusterView& view, absl::string_view task);
+// Whether a process of this incarnation was removed by request.
+bool WasRemoved(const ClusterView& view, uint64_t incarnation);
+// False for views of different clusters.
 bool IsNewerView(const ClusterView& a, const ClusterView& b);
 
 // The members that serve, draining ones too, and `self` in any state. InvalidArgument for a view that no registrar
-// makes: with malformed names or addresses, or two members of one name or address.
+// makes: with malformed names or addresses, two members of one name or address, without its registrar, or with an epoch
+// that no cluster reaches.
 absl::StatusOr<ClusterSpec> ClusterOf(const ClusterView& view, absl::string_view self);
 
 }  // namespace weir

@@ -3,19 +3,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "distribute/cluster/address.h"
 
 namespace weir {
 namespace {
 
+// Views are sent to every task.
+constexpr size_t kMaxNameLength = 255;
+constexpr int kMaxRemoved = 1000;
+
 // As a ClusterSpec checks a task.
 absl::Status CheckTask(const std::string& job, int index, const std::string& address) {
+  if (job.size() > kMaxNameLength || address.size() > kMaxNameLength) {
+    return errors::InvalidArgument("The names of jobs and addresses have at most ", kMaxNameLength, " bytes");
+  }
+  if (std::any_of(address.begin(), address.end(), [](char c) { return absl::ascii_iscntrl(c); })) {
+    return errors::InvalidArgument("The address '", absl::CEscape(address), "' has control characters");
+  }
   ClusterSpec alone;
   RETURN_IF_ERROR(alone.AddTask(job, index, address));
   ASSIGN_OR_RETURN(const Address parsed, Address::Parse(address));
-  if (parsed.is_unix() || parsed.port() != 0) return absl::OkStatus();
-  return errors::InvalidArgument("A task joins with the address at which others reach it, not '", address, "'");
+  const bool is_any = !parsed.is_unix() && (parsed.host() == "0.0.0.0" || parsed.host() == "::");
+  if (parsed.is_unix() || (parsed.port() != 0 && !is_any)) return absl::OkStatus();
+  return errors::InvalidArgument("A task joins with the address at which others reach it, not '", address,
+                                 "': name it with --advertise HOST");
 }
 
 }  // namespace
@@ -54,8 +68,12 @@ void MemberTable::Changed() {
   view_.set_registrar_incarnation(options_.registrar_incarnation);
 }
 
-absl::Status MemberTable::CheckReplaceable(const Member& member, absl::Time now) const {
+absl::Status MemberTable::CheckReplaceable(const Member& member, const std::string& address, absl::Time now) const {
   const std::string task = TaskNameOf(member);
+  // A process that starts is not asked yet; one at its address has taken its place already.
+  if (member.state() == Member::JOINING && member.address() != address && SilenceOf(task, now) < options_.lease) {
+    return errors::AlreadyExists("A process at ", member.address(), " is about to become task ", task);
+  }
   if (task == view_.registrar()) {
     return errors::AlreadyExists("Task ", task, " is this cluster's registrar, and answers");
   }
@@ -67,6 +85,10 @@ absl::Status MemberTable::CheckReplaceable(const Member& member, absl::Time now)
 }
 
 absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time now) {
+  if (request.incarnation() == 0) return errors::InvalidArgument("A process that joins has an incarnation");
+  if (WasRemoved(view_, request.incarnation())) {
+    return errors::FailedPrecondition("This process was removed from the cluster: stop it, and start another to join");
+  }
   int index = request.index();
   Member* found = nullptr;
   if (Member* const same = AtAddress(request.address());
@@ -84,11 +106,11 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
     }
   } else if (found->incarnation() != request.incarnation()) {
     RETURN_IF_ERROR(CheckTask(request.job(), found->index(), request.address()));
-    RETURN_IF_ERROR(CheckReplaceable(*found, now));
+    RETURN_IF_ERROR(CheckReplaceable(*found, request.address(), now));
   }
   const Member* const other = AtAddress(request.address());
   if (other != nullptr && other != found) {
-    RETURN_IF_ERROR(CheckReplaceable(*other, now));
+    RETURN_IF_ERROR(CheckReplaceable(*other, request.address(), now));
     const std::string kept = found == nullptr ? "" : TaskNameOf(*found);
     Remove(TaskNameOf(*other));
     found = kept.empty() ? nullptr : Find(kept);
@@ -119,7 +141,7 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
 absl::Status MemberTable::Drain(const DrainRequest& request) {
   Member* const member = Find(request.task());
   if (member == nullptr) {
-    return errors::NotFound("The cluster has no task '", request.task(), "'; it has ", Members());
+    return errors::NotFound("The cluster has no task '", absl::CEscape(request.task()), "'; it has ", Members());
   }
   if (member->state() == Member::JOINING) {
     return errors::FailedPrecondition("Task ", request.task(), " does not serve yet");
@@ -133,11 +155,16 @@ absl::Status MemberTable::Drain(const DrainRequest& request) {
 
 absl::Status MemberTable::Leave(const LeaveRequest& request) {
   if (request.task() == view_.registrar()) {
-    return errors::FailedPrecondition("Task ", request.task(), " is this cluster's registrar: it cannot leave");
+    return errors::FailedPrecondition("Task ", request.task(),
+                                      " is this cluster's registrar, which makes its changes: it cannot leave");
   }
   const Member* const member = Find(request.task());
   if (member == nullptr) return absl::OkStatus();
   if (request.incarnation() != 0 && request.incarnation() != member->incarnation()) return absl::OkStatus();
+  if (member->incarnation() != 0) {
+    view_.add_removed(member->incarnation());
+    if (view_.removed_size() > kMaxRemoved) view_.mutable_removed()->erase(view_.removed().begin());
+  }
   Remove(request.task());
   return absl::OkStatus();
 }
@@ -166,22 +193,11 @@ std::vector<std::string> MemberTable::RemoveLost(absl::Time now) {
   return lost;
 }
 
-void MemberTable::Reconcile(const ClusterView& known, const std::string& address, absl::Time now) {
-  if (known.registrar() != view_.registrar()) return;  // of another cluster
-  const Member* const known_self = FindMember(known, known.registrar());
-  bool is_right = known_self != nullptr && known_self->address() == address;
-  if (IsNewerView(known, view_)) {
-    view_ = known;
-    answered_.clear();
-    for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
-  } else {
-    is_right = is_right || view_.epoch() > known.epoch();
-  }
-  Member* const self = Find(view_.registrar());
-  if (is_right || self == nullptr) return;
-  self->set_address(address);
-  view_.set_epoch(std::max(view_.epoch(), known.epoch()));
-  Changed();
+void MemberTable::Reconcile(const ClusterView& known, absl::Time now) {
+  if (!IsNewerView(known, view_)) return;
+  view_ = known;
+  answered_.clear();
+  for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
 }
 
 }  // namespace weir

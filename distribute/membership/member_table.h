@@ -29,7 +29,7 @@ class MemberTable {
   bool has_changed() const { return view_.epoch() > 0; }  // since the cluster was started
 
   // The new member, or the one that it already is. ALREADY_EXISTS if a member that answers has its name or address,
-  // INVALID_ARGUMENT for malformed names and addresses.
+  // INVALID_ARGUMENT for malformed names and addresses, FAILED_PRECONDITION for a process that was removed by request.
   absl::StatusOr<Member> Join(const JoinRequest& request, absl::Time now);
   // NOT_FOUND, which lists the members, if there is no such task.
   absl::Status Drain(const DrainRequest& request);
@@ -39,16 +39,16 @@ class MemberTable {
   void Answered(absl::string_view task, absl::Time now);
   // Removes members whose lease is over. Returns their names.
   std::vector<std::string> RemoveLost(absl::Time now);
-  // `known` is what another task knows. If it is newer, this registrar has restarted and goes on from it. The
-  // registrar's own address is `address`, whatever others know.
-  void Reconcile(const ClusterView& known, const std::string& address, absl::Time now);
+  // `known` is what another task knows. If it is newer, this registrar has restarted and goes on from it.
+  void Reconcile(const ClusterView& known, absl::Time now);
 
  private:
   Member* Find(absl::string_view task);
   // The member that has the address; null: none.
   Member* AtAddress(absl::string_view address);
   absl::Duration SilenceOf(const std::string& task, absl::Time now) const;
-  absl::Status CheckReplaceable(const Member& member, absl::Time now) const;
+  // Whether a process at the address may take the member's place.
+  absl::Status CheckReplaceable(const Member& member, const std::string& address, absl::Time now) const;
   void Remove(const std::string& task);
   void Changed();
   std::string Members() const;

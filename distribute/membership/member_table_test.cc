@@ -126,7 +126,10 @@ TEST_F(MemberTableTest, NobodyTakesTheRegistrarsPlace) {
 TEST_F(MemberTableTest, MalformedRequestsChangeNothing) {
   for (const JoinRequest& bad :
        {Request("", "h:9", 1), Request("a b", "h:9", 1), Request("worker", "", 1), Request("worker", "h", 1),
-        Request("worker", "h:0", 1), Request("worker", "h:99999", 1), RequestFor(-3, "worker", "h:9", 1)}) {
+        Request("worker", "h:0", 1), Request("worker", "h:99999", 1), RequestFor(-3, "worker", "h:9", 1),
+        Request("worker", "h:9", 0), Request("worker", "0.0.0.0:9", 1), Request("worker", "[::]:9", 1),
+        Request("worker", "unix:/a\nb", 1), Request(std::string(256, 'w'), "h:9", 1),
+        Request("worker", std::string(256, 'h') + ":9", 1)}) {
     EXPECT_THAT(table_.Join(bad, now_).status(), StatusIs(absl::StatusCode::kInvalidArgument))
         << bad.ShortDebugString();
   }
@@ -182,35 +185,39 @@ TEST_F(MemberTableTest, AProcessThatWasReplacedDoesNotRemoveItsSuccessor) {
 TEST_F(MemberTableTest, ARestartedRegistrarGoesOnFromWhatOthersKnow) {
   ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
   MemberTable restarted({.registrar_incarnation = 8}, ViewOf(Cluster()), now_);
-  restarted.Reconcile(table_.view(), "h:1", now_);
+  restarted.Reconcile(table_.view(), now_);
   EXPECT_EQ(restarted.view().epoch(), 1);
   EXPECT_EQ(restarted.view().member_size(), 5);
   ASSERT_THAT(restarted.Join(Request("worker", "h:10", 91), now_).status(), IsOk());
   EXPECT_TRUE(IsNewerView(restarted.view(), table_.view()));
 }
 
-TEST_F(MemberTableTest, ARegistrarThatMovedSaysWhereItIs) {
-  ClusterSpec moved = *ClusterSpec::FromJson(R"({"chief": ["h:8"], "worker": ["h:2", "h:3"], "ps": ["h:4"]})");
-  MemberTable restarted({.registrar_incarnation = 8}, ViewOf(moved), now_);
-  restarted.Reconcile(table_.view(), "h:8", now_);
-  EXPECT_TRUE(IsNewerView(restarted.view(), table_.view()));
-  EXPECT_EQ(FindMember(restarted.view(), restarted.view().registrar())->address(), "h:8");
-  const int64_t epoch = restarted.view().epoch();
-  restarted.Reconcile(table_.view(), "h:8", now_);
-  EXPECT_EQ(restarted.view().epoch(), epoch);
-
+TEST_F(MemberTableTest, AProcessThatWasRemovedByRequestDoesNotComeBack) {
   ASSERT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(), IsOk());
-  MemberTable again({.registrar_incarnation = 9}, ViewOf(moved), now_);
-  again.Reconcile(table_.view(), "h:8", now_);
-  EXPECT_EQ(FindMember(again.view(), again.view().registrar())->address(), "h:8");
-  EXPECT_EQ(again.view().member_size(), 5);
-  EXPECT_TRUE(IsNewerView(again.view(), table_.view()));
+  LeaveRequest leave;
+  leave.set_task("/job:worker/replica:0/task:2");
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_TRUE(WasRemoved(table_.view(), 90));
+  EXPECT_THAT(table_.Join(Request("worker", "h:9", 90, true), now_).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was removed")));
+  MemberTable restarted({.registrar_incarnation = 8}, ViewOf(Cluster()), now_);
+  restarted.Reconcile(table_.view(), now_);
+  EXPECT_THAT(restarted.Join(Request("worker", "h:9", 90, true), now_).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(table_.Join(Request("worker", "h:9", 91, true), now_).status(), IsOk());
+}
+
+TEST_F(MemberTableTest, AProcessThatStartsSlowlyKeepsItsPlace) {
+  ASSERT_THAT(table_.Join(RequestFor(7, "worker", "h:9", 90), now_).status(), IsOk());
+  Pass(absl::Seconds(29));
+  EXPECT_THAT(table_.Join(RequestFor(7, "worker", "h:10", 91), now_).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("about to become")));
 }
 
 TEST_F(MemberTableTest, TheViewOfAnotherClusterIsIgnored) {
   ClusterView other = ViewOf(*ClusterSpec::FromJson(R"({"worker": ["x:1"]})"));
   other.set_epoch(100);
-  table_.Reconcile(other, "h:1", now_);
+  table_.Reconcile(other, now_);
   EXPECT_EQ(table_.view().epoch(), 0);
 }
 

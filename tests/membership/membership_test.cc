@@ -1,10 +1,13 @@
 // Clusters of real processes whose tasks come and go while sessions run.
 #include <signal.h>
 
+#include <future>
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "client/data/dataset.h"
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/clock.h"
@@ -18,6 +21,7 @@
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/protobuf/master.pb.h"
 #include "tests/command_line/weir_output.h"
+#include "tests/watch/metrics_testing.h"
 
 namespace weir {
 namespace {
@@ -257,6 +261,41 @@ TEST_F(MembershipTest, ATaskIsRemovedByCommand) {
   const WeirOutput members = RunWeir("members " + Target("ps"));
   EXPECT_EQ(members.code, 0);
   EXPECT_THAT(members.text, AllOf(HasSubstr("/job:worker/replica:0/task:0 127.0.0.1:"), Not(HasSubstr("task:1"))));
+  // The process learns of it, and does not come back.
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(joined->process().Log(), "was removed from the cluster"); }));
+  EXPECT_FALSE(Has("chief", kWorker1));
+}
+
+TEST_F(MembershipTest, StepsInFlightEndBeforeATaskLeaves) {
+  Start();
+  Connect();
+  const auto joined = Join();
+  const Scope on_joined = scope_.WithDevice(kWorker1);
+  const Dataset one = Dataset::FromTensors(on_joined, {AsScalar<float>(7)});
+  const Output slow =
+      ops::SleepDataset(on_joined, one.variant(), on_joined.Constant(int64_t{1'000'000}), {DT_FLOAT}, {TensorShape()});
+  const DataIterator input = Dataset::FromVariant(on_joined, slow, {{DT_FLOAT}, {TensorShape()}}).MakeIterator();
+  const Output sum = ops::Add(scope_.WithDevice(kPs), input.GetNext(on_joined)[0], 1.0f);
+  ASSERT_THAT(session_->RunTargets({input.initializer()}), IsOk());
+  auto step = std::async(std::launch::async, [&] { return Run(sum); });
+  ASSERT_TRUE(Eventually([&] {
+    const TaskReport report = ReportOf(joined->address());
+    return report.worker_session_size() > 0 && report.worker_session(0).running_steps() > 0;
+  }));
+  ASSERT_OK_AND_ASSIGN(const int code, joined->process().Terminate(absl::Seconds(15)));
+  EXPECT_EQ(code, 0);
+  const absl::StatusOr<float> result = step.get();
+  ASSERT_THAT(result.status(), IsOk());
+  EXPECT_EQ(*result, 8);
+  EXPECT_FALSE(Has("chief", kWorker1));
+}
+
+TEST_F(MembershipTest, TheRegistrarIsNotRemoved) {
+  Start();
+  const WeirOutput removed = RunWeir("drain --remove " + Target() + " /job:chief/task:0");
+  EXPECT_EQ(removed.code, 1);
+  EXPECT_THAT(removed.text, HasSubstr("is this cluster's registrar"));
+  EXPECT_EQ(View().epoch(), 0);
 }
 
 TEST_F(MembershipTest, CommandsNameWhatIsWrong) {

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr absl::Duration kLeaveTimeout = absl::Seconds(3);
+constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 
 }  // namespace
 
@@ -52,26 +52,33 @@ std::unique_ptr<MembershipClient> ClusterJoin::Registrar() const {
 }
 
 void ClusterJoin::Check() {
-  while (SleepUntil(MonotonicNow() + options_.check_interval, &cancellation_).ok() && !is_replaced_) CheckOnce();
+  while (SleepUntil(MonotonicNow() + options_.check_interval, &cancellation_).ok() && !is_over_) CheckOnce();
 }
 
 void ClusterJoin::CheckOnce() {
   const std::unique_ptr<MembershipClient> registrar = Registrar();
   const CallOptions call{.deadline = MonotonicNow() + options_.check_interval, .cancellation = &cancellation_};
-  const absl::StatusOr<ClusterView> view = registrar->GetView(call);
-  if (!view.ok()) return;  // it is awaited, and asks this task itself
+  const absl::StatusOr<ClusterView> view = registrar->GetView(call, &membership_->Get()->view);
+  if (!view.ok()) return;                            // it is awaited, and asks this task itself
+  membership_->Adopt(*view).status().IgnoreError();  // the registrar tells it again
   const std::string task = TaskNameOf(joined_.member());
+  if (WasRemoved(*view, request_.incarnation())) {
+    is_over_ = true;
+    WEIR_LOG(WARNING).With("task", task) << "this task was removed from the cluster: stop it";
+    return;
+  }
   const Member* const self = FindMember(*view, task);
   if (self != nullptr && self->incarnation() == request_.incarnation()) return;
   if (self != nullptr) {
-    is_replaced_ = true;
-    WEIR_LOG(ERROR).With("task", task).With("address", self->address())
-        << "another process has taken this task's place in the cluster: stop this one";
+    if (!std::exchange(is_replaced_, true)) {
+      WEIR_LOG(ERROR).With("task", task).With("address", self->address())
+          << "another process has taken this task's place in the cluster: stop this one";
+    }
     return;
   }
   const absl::StatusOr<JoinResponse> joined = registrar->Join(call, request_);
   if (joined.ok()) {
-    WEIR_LOG(WARNING).With("task", task) << "was taken for lost, and has joined the cluster again";
+    WEIR_LOG(WARNING).With("task", task) << "the registrar had removed this task as lost; it has joined again";
     membership_->Adopt(joined->view()).status().IgnoreError();  // the registrar tells it again
   }
 }

@@ -25,7 +25,7 @@ class ClusterJoin {
     std::optional<int> index;  // of the lost task whose place this one takes; nullopt: a new task
     std::string address;       // at which others reach this process
     absl::Duration timeout = absl::Minutes(1);
-    absl::Duration check_interval = absl::Seconds(5);
+    absl::Duration check_interval = absl::Seconds(2);
   };
 
   // Gets a name from the cluster's registrar, which waits for this process to serve. ALREADY_EXISTS if a task that
@@ -56,7 +56,9 @@ class ClusterJoin {
   JoinResponse joined_;
   ClusterMembership* membership_ = nullptr;
   CancellationManager cancellation_;
-  bool is_replaced_ = false;  // another process has the task's place; of the thread
+  // Of the thread.
+  bool is_replaced_ = false;  // another process has the task's place
+  bool is_over_ = false;      // the task was removed by request
   std::thread thread_;
 };
 

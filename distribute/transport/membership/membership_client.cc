@@ -27,9 +27,11 @@ absl::Status CallUntilDone(GrpcChannel& channel, const char* method, const CallO
 
 }  // namespace
 
-absl::StatusOr<ClusterView> MembershipClient::GetView(const CallOptions& options) {
+absl::StatusOr<ClusterView> MembershipClient::GetView(const CallOptions& options, const ClusterView* known) {
+  GetViewRequest request;
+  if (known != nullptr) *request.mutable_known() = *known;
   GetViewResponse response;
-  RETURN_IF_ERROR(channel_.CallMessage(kGetViewMethod, options, GetViewRequest(), &response));
+  RETURN_IF_ERROR(channel_.CallMessage(kGetViewMethod, options, request, &response));
   return std::move(*response.mutable_view());
 }
 

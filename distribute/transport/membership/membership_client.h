@@ -22,7 +22,8 @@ class MembershipClient {
  public:
   explicit MembershipClient(const std::string& address) : channel_({.address = address}, nullptr) {}
 
-  absl::StatusOr<ClusterView> GetView(const CallOptions& options);
+  // `known`, if any, is the caller's own view, which a registrar that has restarted learns from.
+  absl::StatusOr<ClusterView> GetView(const CallOptions& options, const ClusterView* known = nullptr);
   // Also repeated while a process that has just ended may still have the name.
   absl::StatusOr<JoinResponse> Join(const CallOptions& options, const JoinRequest& request);
   absl::StatusOr<ClusterView> Drain(const CallOptions& options, const std::string& task, bool undo = false);

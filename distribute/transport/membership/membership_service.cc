@@ -20,8 +20,12 @@ ServerMethod MembershipService::Method(const char* path, absl::Status (Registrar
       path,
       [this, path, serve](ServerCall* call) {
         ServeMessage<Request, Response>(call, [&](const CallOptions& options, auto messages, auto done) {
-          done(registrar_ != nullptr ? (registrar_->*serve)(messages->request, &messages->response)
-                                     : PassOn(path, options, messages->request, &messages->response));
+          if (registrar_ != nullptr) return done((registrar_->*serve)(messages->request, &messages->response));
+          if (messages->request.passed_on()) {
+            return done(errors::FailedPrecondition("Task ", membership_->task(), " is not the cluster's registrar"));
+          }
+          messages->request.set_passed_on(true);
+          done(PassOn(path, options, messages->request, &messages->response));
         });
       },
       /*long_running=*/true};
@@ -33,6 +37,9 @@ std::vector<ServerMethod> MembershipService::Methods() {
   ServerMethod view{kGetViewMethod, [this](ServerCall* call) {
                       ServeMessage<GetViewRequest, GetViewResponse>(
                           call, [this](const CallOptions&, auto messages, auto done) {
+                            if (registrar_ != nullptr && messages->request.has_known()) {
+                              registrar_->Hear(messages->request.known());
+                            }
                             *messages->response.mutable_view() = membership_->Get()->view;
                             done(absl::OkStatus());
                           });

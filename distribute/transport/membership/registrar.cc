@@ -64,7 +64,7 @@ absl::Status Registrar::Join(const JoinRequest& request, JoinResponse* response)
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckSettled());
   }
-  if (!request.serves()) Exchange();  // who has the name or the address may still answer
+  if (!request.serves()) Exchange();  // the current holder of the name or the address may still answer
   {
     MutexLock lock(mu_);
     const int64_t epoch = table_.view().epoch();
@@ -107,6 +107,29 @@ absl::Status Registrar::Leave(const LeaveRequest& request, LeaveResponse* respon
   return absl::OkStatus();
 }
 
+void Registrar::Hear(const ClusterView& known) {
+  MutexLock lock(mu_);
+  Reconcile("a task that has joined", known);
+}
+
+void Registrar::Reconcile(const std::string& task, const ClusterView& known) {
+  if (known.cluster_id() != table_.view().cluster_id()) {
+    if (strangers_.insert(task).second) {
+      WEIR_LOG(WARNING).With("member", task)
+          << "a member was started with another cluster definition: it does not learn who joins and leaves";
+    }
+    return;
+  }
+  // What another task says is trusted as far as it makes sense.
+  if (const absl::Status sound = ClusterOf(known, "").status(); !sound.ok()) {
+    WEIR_LOG(WARNING).With("member", task) << "a member knows a bad view: " << sound.message();
+    return;
+  }
+  const int64_t epoch = table_.view().epoch();
+  table_.Reconcile(known, MonotonicNow());
+  if (table_.view().epoch() != epoch) Publish();
+}
+
 bool Registrar::Exchange() {
   std::deque<Question> questions;
   bool is_complete = true;
@@ -116,7 +139,10 @@ bool Registrar::Exchange() {
       const std::string task = TaskNameOf(member);
       if (member.state() == Member::JOINING || task == options_.membership->task()) continue;
       absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
-      if (!worker.ok()) continue;
+      if (!worker.ok()) {
+        is_complete = false;
+        continue;
+      }
       Question& question = questions.emplace_back();
       question.task = task;
       question.worker = *std::move(worker);
@@ -133,18 +159,9 @@ bool Registrar::Exchange() {
     const absl::Status status = question.answered.Take();
     is_complete = is_complete && IsAnswer(status);
     if (!IsAnswer(status)) continue;
-    const absl::Time now = MonotonicNow();
     MutexLock lock(mu_);
-    table_.Answered(question.task, now);
-    if (!status.ok() || !question.response.has_view()) continue;
-    // What another task says is trusted as far as it makes sense.
-    if (const absl::Status sound = ClusterOf(question.response.view(), "").status(); !sound.ok()) {
-      WEIR_LOG(WARNING).With("member", question.task) << "a member knows a bad view: " << sound.message();
-      continue;
-    }
-    const int64_t epoch = table_.view().epoch();
-    table_.Reconcile(question.response.view(), options_.address, now);
-    if (table_.view().epoch() != epoch) Publish();
+    table_.Answered(question.task, MonotonicNow());
+    if (status.ok() && question.response.has_view()) Reconcile(question.task, question.response.view());
   }
   MutexLock lock(mu_);
   const std::vector<std::string> lost = table_.RemoveLost(MonotonicNow());
@@ -152,7 +169,7 @@ bool Registrar::Exchange() {
     WEIR_LOG(WARNING).With("member", task) << "a member is lost and has been removed from the cluster";
   }
   if (!lost.empty()) Publish();
-  return is_complete;
+  return is_complete && !questions.empty();
 }
 
 void Registrar::Loop() {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/mutex.h"
 #include "core/threads/cancellation.h"
 #include "distribute/membership/cluster_membership.h"
@@ -22,12 +23,13 @@ class Registrar {
   struct Options {
     ClusterMembership* membership = nullptr;  // of this task; outlives this
     WorkerPool* workers = nullptr;            // follows `membership`; outlives this
-    std::string address;                      // of this task, for others
     MemberTable::Options table;
     absl::Duration interval = absl::Seconds(1);        // between questions to all members
     absl::Duration answer_timeout = absl::Seconds(2);  // for a member's answer
-    absl::Duration settle_timeout = absl::Seconds(3);  // for the members' first answers after a start
-    absl::Duration retry = absl::Milliseconds(200);    // of the first question
+    // For the members' first answers after a start: longer than ClusterJoin::Options::check_interval, after which tasks
+    // of which this process does not know yet have called.
+    absl::Duration settle_timeout = absl::Seconds(3);
+    absl::Duration retry = absl::Milliseconds(200);  // of the first question
   };
 
   explicit Registrar(Options options);
@@ -39,15 +41,19 @@ class Registrar {
   absl::Status Drain(const DrainRequest& request, DrainResponse* response);
   absl::Status Leave(const LeaveRequest& request, LeaveResponse* response);
 
+  // What a task knows that asked for the view. Ignored if it makes no sense.
+  void Hear(const ClusterView& known);
+
   // Ends the questions; later calls are UNAVAILABLE.
   void Stop();
 
  private:
   void Loop();
-  // Tells all members the view, and learns who answers. True if all did.
+  // Tells all members the view, and learns who answers. True if there are some, and all did.
   bool Exchange();
   // The task's own view follows the table's.
   void Publish() REQUIRES(mu_);
+  void Reconcile(const std::string& task, const ClusterView& known) REQUIRES(mu_);
   absl::Status CheckSettled() const REQUIRES(mu_);
 
   const Options options_;
@@ -55,6 +61,7 @@ class Registrar {
   mutable Mutex mu_;
   std::condition_variable changed_;
   MemberTable table_ GUARDED_BY(mu_);
+  absl::flat_hash_set<std::string> strangers_ GUARDED_BY(mu_);  // tasks of another cluster definition, once warned of
   bool settled_ GUARDED_BY(mu_) = false;
   bool stopping_ GUARDED_BY(mu_) = false;
   std::thread thread_;

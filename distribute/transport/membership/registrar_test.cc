@@ -55,7 +55,6 @@ class RegistrarTest : public testing::Test {
   Registrar::Options Options(ClusterMembership* membership, uint64_t incarnation = 5) {
     return {.membership = membership,
             .workers = &pool_,
-            .address = "h:1",
             .table = {.registrar_incarnation = incarnation},
             .interval = absl::Milliseconds(5),
             .settle_timeout = absl::Hours(1),
@@ -178,6 +177,26 @@ TEST_F(RegistrarTest, NothingIsAskedWhileNothingHasChanged) {
   } while (absl::IsUnavailable(status) && MonotonicNow() < deadline);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(ps().asked, 1);
+}
+
+TEST_F(RegistrarTest, ARegistrarThatKnowsNobodyWaitsForTasksThatItHasForgotten) {
+  const ClusterSpec alone = *ClusterSpec::FromJson(R"({"chief": ["h:1"]})");
+  MemberTable earlier({.registrar_incarnation = 1}, ViewOf(alone), MonotonicNow());
+  ASSERT_THAT(earlier.Join(Request(true), MonotonicNow()).status(), IsOk());
+  const auto forgotten = std::make_shared<FakeMember>("/job:worker/replica:0/task:0", alone);
+  ASSERT_THAT(forgotten->membership.Adopt(earlier.view()).status(), IsOk());
+  pool_.members["/job:worker/replica:0/task:0"] = forgotten;
+
+  ClusterMembership fresh(kChief, alone);
+  Registrar registrar(Options(&fresh));
+  JoinRequest another = Request(false);
+  another.set_address("h:10");
+  another.set_incarnation(91);
+  JoinResponse response;
+  EXPECT_THAT(registrar.Join(another, &response), StatusIs(absl::StatusCode::kUnavailable));
+  registrar.Hear(forgotten->membership.Get()->view);
+  ASSERT_THAT(JoinWhenSettled(registrar, another, &response), IsOk());
+  EXPECT_EQ(response.member().index(), 1);
 }
 
 TEST_F(RegistrarTest, AStoppedRegistrarSaysSo) {

@@ -176,13 +176,14 @@ void PythonService::PassOn(const std::string& task, const std::string& service, 
       {.call = std::move(call), .service = service, .timeout_in_ms = absl::ToInt64Milliseconds(timeout)});
   if (!message.ok()) return done(std::move(message).status());
   const CallOptions options{.deadline = MonotonicNow() + timeout + kAnswerMargin, .cancellation = cancellation};
-  (*channel)->CallAsync(kCall, options, *message, [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> answer) {
-    if (!answer.ok()) return done(std::move(answer).status());
-    absl::StatusOr<WirePythonResult> result = DecodePythonResult(*answer, CpuAllocator());
-    if (!result.ok()) return done(std::move(result).status());
-    if (!result->status.ok()) return done(std::move(result->status));
-    done(std::move(result->outputs));
-  });
+  (*channel)->CallAsync(kCall, options, *message,
+                        [done = std::move(done), channel = *channel](absl::StatusOr<grpc::ByteBuffer> answer) {
+                          if (!answer.ok()) return done(std::move(answer).status());
+                          absl::StatusOr<WirePythonResult> result = DecodePythonResult(*answer, CpuAllocator());
+                          if (!result.ok()) return done(std::move(result).status());
+                          if (!result->status.ok()) return done(std::move(result->status));
+                          done(std::move(result->outputs));
+                        });
 }
 
 void PythonService::HandleCall(ServerCall* call) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/clock.h"
 #include "distribute/transport/polling_threads.h"
 #include "distribute/transport/workers/remote_worker.h"
 
@@ -66,7 +67,7 @@ absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Get(absl::strin
   const absl::StatusOr<std::string> address = AddressOf(task);
   if (!address.ok() || (known.worker != nullptr && known.address != *address)) {
     DropReplaced();
-    if (known.worker != nullptr) replaced_.push_back(std::move(known.worker));
+    if (known.worker != nullptr) replaced_.push_back({MonotonicNow(), std::move(known.worker)});
     workers_.erase(task);
   }
   RETURN_IF_ERROR(address.status());
@@ -78,7 +79,10 @@ absl::StatusOr<std::shared_ptr<WorkerInterface>> GrpcWorkerPool::Get(absl::strin
 }
 
 void GrpcWorkerPool::DropReplaced() {
-  const auto is_free = [](const std::shared_ptr<WorkerInterface>& worker) { return worker.use_count() == 1; };
+  const absl::Time now = MonotonicNow();
+  const auto is_free = [now](const Replaced& replaced) {
+    return now - replaced.since > kKeptFor && replaced.worker.use_count() == 1;
+  };
   replaced_.erase(std::remove_if(replaced_.begin(), replaced_.end(), is_free), replaced_.end());
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
 #include "core/mutex.h"
 #include "distribute/cluster/cluster_spec.h"
 #include "distribute/membership/cluster_membership.h"
@@ -59,6 +60,12 @@ class GrpcWorkerPool : public WorkerPool {
     std::shared_ptr<WorkerInterface> worker;
   };
   absl::StatusOr<std::string> AddressOf(absl::string_view task) const;
+  // Replaced workers are kept for longer than any call lasts whose caller does not hold the worker.
+  static constexpr absl::Duration kKeptFor = absl::Hours(1);
+  struct Replaced {
+    absl::Time since;
+    std::shared_ptr<WorkerInterface> worker;
+  };
   // Forgets those that nobody holds any more.
   void DropReplaced() REQUIRES(mu_);
 
@@ -70,7 +77,7 @@ class GrpcWorkerPool : public WorkerPool {
   std::shared_ptr<WorkerInterface> local_worker_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, Known> workers_ GUARDED_BY(mu_);  // by task
   // Of tasks that have left or have another address now; they may still be called.
-  std::vector<std::shared_ptr<WorkerInterface>> replaced_ GUARDED_BY(mu_);
+  std::vector<Replaced> replaced_ GUARDED_BY(mu_);
   // By name and address.
   absl::flat_hash_map<std::pair<std::string, std::string>, std::shared_ptr<WorkerInterface>> others_ GUARDED_BY(mu_);
 };
