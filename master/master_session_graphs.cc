@@ -142,7 +142,7 @@ absl::Status MasterSession::FollowCluster() {
   places_again_ = places_again_ || changes.joined;
   if (places_again_) RETURN_IF_ERROR(PlaceAgain());
   places_again_ = false;
-  // Until a task that is missing answers, or is removed, it is asked for now and then.
+  // Steps ask a missing task again after each pause, until it answers or is removed.
   next_follow_ = changes.missing ? MonotonicNow() + kMissingPause : absl::InfinitePast();
   if (!changes.missing) cluster_version_ = version;
   return absl::OkStatus();

@@ -227,7 +227,7 @@ absl::Status SessionTasks::FollowCluster(Changes* changes) {
     if (!opened[i].ok()) {
       answering.erase(std::find(answering.begin(), answering.end(), names[i]));
       WEIR_LOG(WARNING).With("session", options_.session_handle).With("task", names[i])
-          << "a task that joined the cluster is left out for now: " << opened[i].message();
+          << "a task that joined the cluster does not answer yet, and is asked again later: " << opened[i].message();
       changes->missing = true;
       continue;
     }

@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kListTimeout = absl::Seconds(10);
 constexpr absl::Duration kTaskTimeout = absl::Seconds(3);
 
-// What a task is asked, until it has answered.
+// A question to a task, and its answer.
 struct Question {
   std::shared_ptr<WorkerInterface> worker;
   tensorflow::GetStatusRequest request;

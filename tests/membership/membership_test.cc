@@ -78,7 +78,7 @@ class MembershipTest : public testing::Test {
 
   // A session of the chief with `scope_`.
   void Connect() { ASSERT_OK_AND_ASSIGN(session_, Session::Connect(Target(), scope_)); }
-  // What was fed, plus one, computed on `device`.
+  // Adds one to the fed value on `device`.
   Output PlusOne(const char* device, const std::string& name) {
     return ops::Add(scope_.WithDevice(device).WithName(name), x_, 1.0f);
   }
@@ -275,7 +275,7 @@ TEST_F(MembershipTest, StepsInFlightEndBeforeATaskLeaves) {
   const Output slow =
       ops::SleepDataset(on_joined, one.variant(), on_joined.Constant(int64_t{1'000'000}), {DT_FLOAT}, {TensorShape()});
   const DataIterator input = Dataset::FromVariant(on_joined, slow, {{DT_FLOAT}, {TensorShape()}}).MakeIterator();
-  // Fetched from the task that leaves: a call of another task that comes during the grace period is refused.
+  // The leaving task answers the fetch itself: it refuses calls of other tasks that arrive during the grace period.
   const Output late = input.GetNext(on_joined)[0];
   ASSERT_THAT(session_->RunTargets({input.initializer()}), IsOk());
   auto step = std::async(std::launch::async, [&] { return Run(late); });

@@ -1,6 +1,5 @@
 #include "distribute/transport/membership/membership_client.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/clock.h"
@@ -23,6 +22,14 @@ absl::Status CallUntilDone(GrpcChannel& channel, const char* method, const CallO
     if (status.ok() || !may_pass(status) || next > options.deadline) return status;
     RETURN_IF_ERROR(SleepUntil(next, options.cancellation));
   }
+}
+
+template <typename Response, typename Request>
+absl::StatusOr<ClusterView> Change(GrpcChannel& channel, const char* method, const CallOptions& options,
+                                   const Request& request) {
+  Response response;
+  RETURN_IF_ERROR(CallUntilDone(channel, method, options, request, &response, absl::IsUnavailable));
+  return std::move(*response.mutable_view());
 }
 
 }  // namespace
@@ -48,9 +55,7 @@ absl::StatusOr<ClusterView> MembershipClient::Drain(const CallOptions& options, 
   DrainRequest request;
   request.set_task(task);
   request.set_undo(undo);
-  DrainResponse response;
-  RETURN_IF_ERROR(CallUntilDone(channel_, kDrainMethod, options, request, &response, absl::IsUnavailable));
-  return std::move(*response.mutable_view());
+  return Change<DrainResponse>(channel_, kDrainMethod, options, request);
 }
 
 absl::StatusOr<ClusterView> MembershipClient::Leave(const CallOptions& options, const std::string& task,
@@ -58,9 +63,7 @@ absl::StatusOr<ClusterView> MembershipClient::Leave(const CallOptions& options, 
   LeaveRequest request;
   request.set_task(task);
   request.set_incarnation(incarnation);
-  LeaveResponse response;
-  RETURN_IF_ERROR(CallUntilDone(channel_, kLeaveMethod, options, request, &response, absl::IsUnavailable));
-  return std::move(*response.mutable_view());
+  return Change<LeaveResponse>(channel_, kLeaveMethod, options, request);
 }
 
 }  // namespace weir

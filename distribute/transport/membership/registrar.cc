@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// What one member is asked, until it has answered.
+// A question to one member, and its answer.
 struct Question {
   std::string task;
   std::shared_ptr<WorkerInterface> worker;
@@ -83,11 +83,13 @@ absl::Status Registrar::Join(const JoinRequest& request, JoinResponse* response)
   return absl::OkStatus();
 }
 
-absl::Status Registrar::Drain(const DrainRequest& request, DrainResponse* response) {
+template <typename Request, typename Response>
+absl::Status Registrar::Change(absl::Status (MemberTable::*change)(const Request&), const Request& request,
+                               Response* response) {
   {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckSettled());
-    RETURN_IF_ERROR(table_.Drain(request));
+    RETURN_IF_ERROR((table_.*change)(request));
     Publish();
   }
   Exchange();
@@ -95,16 +97,12 @@ absl::Status Registrar::Drain(const DrainRequest& request, DrainResponse* respon
   return absl::OkStatus();
 }
 
+absl::Status Registrar::Drain(const DrainRequest& request, DrainResponse* response) {
+  return Change(&MemberTable::Drain, request, response);
+}
+
 absl::Status Registrar::Leave(const LeaveRequest& request, LeaveResponse* response) {
-  {
-    MutexLock lock(mu_);
-    RETURN_IF_ERROR(CheckSettled());
-    RETURN_IF_ERROR(table_.Leave(request));
-    Publish();
-  }
-  Exchange();
-  *response->mutable_view() = options_.membership->Get()->view;
-  return absl::OkStatus();
+  return Change(&MemberTable::Leave, request, response);
 }
 
 void Registrar::Hear(const ClusterView& known) {
@@ -120,7 +118,7 @@ void Registrar::Reconcile(const std::string& task, const ClusterView& known) {
     }
     return;
   }
-  // What another task says is trusted as far as it makes sense.
+  // Views from other tasks are adopted only if they are well formed.
   if (const absl::Status sound = ClusterOf(known, "").status(); !sound.ok()) {
     WEIR_LOG(WARNING).With("member", task) << "a member knows a bad view: " << sound.message();
     return;

@@ -41,13 +41,16 @@ class Registrar {
   absl::Status Drain(const DrainRequest& request, DrainResponse* response);
   absl::Status Leave(const LeaveRequest& request, LeaveResponse* response);
 
-  // What a task knows that asked for the view. Ignored if it makes no sense.
+  // Learns from the view of a task that has asked for this one's. Malformed views are ignored.
   void Hear(const ClusterView& known);
 
   // Ends the questions; later calls are UNAVAILABLE.
   void Stop();
 
  private:
+  // Drain and Leave.
+  template <typename Request, typename Response>
+  absl::Status Change(absl::Status (MemberTable::*change)(const Request&), const Request& request, Response* response);
   void Loop();
   // Tells all members the view, and learns who answers. True if there are some, and all did.
   bool Exchange();
