@@ -59,6 +59,18 @@ class Placer {
     return std::move(errors_);
   }
 
+  std::vector<std::vector<Node*>> Groups() {
+    Colocate();
+    std::vector<std::vector<Node*>> groups;
+    absl::flat_hash_map<int, size_t> index;
+    for (Node* node : graph_->nodes()) {
+      const auto [it, inserted] = index.try_emplace(Root(node->id()), groups.size());
+      if (inserted) groups.emplace_back();
+      groups[it->second].push_back(node);
+    }
+    return groups;
+  }
+
  private:
   int Root(int id) {
     while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
@@ -347,5 +359,7 @@ class Placer {
 absl::flat_hash_map<std::string, absl::Status> PlaceGraph(const PlacerOptions& options, Graph* graph) {
   return Placer(options, graph).Run();
 }
+
+std::vector<std::vector<Node*>> ColocationGroups(Graph* graph) { return Placer({}, graph).Groups(); }
 
 }  // namespace weir

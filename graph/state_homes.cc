@@ -1,0 +1,88 @@
+#include "graph/state_homes.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
+#include "graph/placer.h"
+
+namespace weir {
+namespace {
+
+// State other than variables, such as a queue, which stays where it is.
+bool HoldsOtherState(const Node& node) {
+  if (FindAttr(node.def(), "container") == nullptr || StateKeyOf(node).has_value() || node.num_outputs() == 0) {
+    return false;
+  }
+  const DataType type = node.output_type(0);
+  return IsRefType(type) || type == DT_RESOURCE;
+}
+
+std::string Describe(const StateKey& key) { return absl::StrCat("'", key.name, "' of ", key.device); }
+
+// The home of a group's variables; empty: none has ever moved.
+absl::StatusOr<std::string> HomeOfGroup(const StateHomeOf& home_of, const std::vector<Node*>& group) {
+  std::string home;
+  std::optional<StateKey> at_home;
+  for (const Node* node : group) {
+    const std::optional<StateKey> key = StateKeyOf(*node);
+    if (!key) continue;
+    const std::string task = home_of(*key);
+    if (task.empty()) continue;
+    if (!home.empty() && task != home) {
+      return errors::FailedPrecondition("Node '", node->name(), "' and others use the variables ", Describe(*key),
+                                        " and ", Describe(*at_home), " together, but these were moved to ", task,
+                                        " and ", home, ": move them to one task");
+    }
+    home = task;
+    at_home = key;
+  }
+  return home;
+}
+
+}  // namespace
+
+absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& successor_of, Graph* graph) {
+  for (const std::vector<Node*>& group : ColocationGroups(graph)) {
+    ASSIGN_OR_RETURN(const std::string home, HomeOfGroup(home_of, group));
+    if (home.empty()) continue;
+    ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(home));
+    for (Node* node : group) {
+      const absl::StatusOr<DeviceName> assigned = DeviceName::ParseFull(node->assigned_device());
+      if (!assigned.ok()) continue;
+      if (const std::optional<StateKey> key = StateKeyOf(*node)) {
+        ASSIGN_OR_RETURN(const DeviceName origin, DeviceName::ParseFull(key->device));
+        tensorflow::AttrValue& container = (*node->mutable_def()->mutable_attr())["container"];
+        container.set_s(origin.SameTask(task) ? key->container : ContainerAway(*key));
+      }
+      node->set_assigned_device(assigned->OverriddenBy(task).ToString());
+    }
+  }
+  for (Node* node : graph->nodes()) {
+    const absl::StatusOr<DeviceName> assigned = DeviceName::ParseFull(node->assigned_device());
+    if (!assigned.ok()) continue;
+    const std::string successor = successor_of(assigned->TaskName());
+    if (successor.empty()) continue;
+    ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(successor));
+    node->set_assigned_device(assigned->OverriddenBy(task).ToString());
+  }
+  return absl::OkStatus();
+}
+
+std::vector<SharedState> FindSharedState(Graph* graph) {
+  std::vector<SharedState> found;
+  for (const std::vector<Node*>& group : ColocationGroups(graph)) {
+    SharedState shared;
+    for (const Node* node : group) {
+      if (StateKeyOf(*node)) shared.variables.push_back(node);
+      if (HoldsOtherState(*node) && shared.obstacle.empty()) {
+        shared.obstacle = absl::StrCat("node '", node->name(), "' (", node->op(), ") must stay with it");
+      }
+    }
+    if (!shared.variables.empty()) found.push_back(std::move(shared));
+  }
+  return found;
+}
+
+}  // namespace weir
