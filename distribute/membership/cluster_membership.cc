@@ -10,9 +10,10 @@ ClusterMembership::ClusterMembership(std::string task, const ClusterSpec& cluste
     : task_(std::move(task)),
       snapshot_(std::make_shared<Snapshot>(Snapshot{.view = ViewOf(cluster), .cluster = cluster})) {}
 
-ClusterMembership::ClusterMembership(std::string task, ClusterView view, ClusterSpec cluster)
+ClusterMembership::ClusterMembership(std::string task, const ClusterView& view, ClusterSpec cluster)
     : task_(std::move(task)),
-      snapshot_(std::make_shared<Snapshot>(Snapshot{.view = std::move(view), .cluster = std::move(cluster)})) {}
+      snapshot_(std::make_shared<Snapshot>(
+          Snapshot{.view = view, .cluster = std::move(cluster), .state = MovedState(view)})) {}
 
 std::shared_ptr<const ClusterMembership::Snapshot> ClusterMembership::Get() const {
   MutexLock lock(mu_);
@@ -31,12 +32,18 @@ absl::StatusOr<bool> ClusterMembership::Adopt(const ClusterView& view) {
     removed->set_state(Member::DRAINING);
   }
   ASSIGN_OR_RETURN(adopted->cluster, ClusterOf(adopted->view, task_));
-  MutexLock lock(mu_);
-  if (!IsNewerView(view, snapshot_->view)) return false;
-  snapshot_ = std::move(adopted);
-  version_.fetch_add(1, std::memory_order_release);
-  WEIR_LOG(INFO).With("task", task_).With("epoch", view.epoch()).With("tasks", snapshot_->cluster.TaskNames().size())
-      << "the cluster has changed";
+  adopted->state = MovedState(adopted->view);
+  {
+    MutexLock lock(mu_);
+    if (!IsNewerView(view, snapshot_->view)) return false;
+    snapshot_ = adopted;
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  // Moves of variables change views often, and the registrar logs them.
+  if (adopted->state.move_epoch() == known->state.move_epoch())
+    WEIR_LOG(INFO).With("task", task_).With("epoch", view.epoch()).With("tasks", adopted->cluster.TaskNames().size())
+        << "the cluster has changed";
+  if (changed_) changed_(*adopted);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/fingerprint.h"
+#include "distribute/membership/state_moves.h"
 
 namespace weir {
 
@@ -74,6 +75,7 @@ absl::StatusOr<ClusterSpec> ClusterOf(const ClusterView& view, absl::string_view
     if (member.state() == Member::JOINING && TaskNameOf(member) != self) continue;
     RETURN_IF_ERROR(serving.AddTask(member.job(), member.index(), member.address()));
   }
+  RETURN_IF_ERROR(CheckState(view));
   return serving;
 }
 

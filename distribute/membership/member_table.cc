@@ -7,6 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "distribute/cluster/address.h"
+#include "distribute/membership/moved_state.h"
+#include "distribute/membership/state_moves.h"
 
 namespace weir {
 namespace {
@@ -120,6 +122,7 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
     found = view_.add_member();
     found->set_job(request.job());
     found->set_index(index);
+    ForgetSuccessors(TaskNameOf(*found), &view_);
   }
   const Member::State state = !request.serves()                   ? Member::JOINING
                               : found->state() == Member::JOINING ? Member::SERVING
@@ -161,6 +164,7 @@ absl::Status MemberTable::Leave(const LeaveRequest& request) {
   const Member* const member = Find(request.task());
   if (member == nullptr) return absl::OkStatus();
   if (request.incarnation() != 0 && request.incarnation() != member->incarnation()) return absl::OkStatus();
+  if (!request.successor().empty()) RETURN_IF_ERROR(SetSuccessor(request.task(), request.successor(), &view_));
   if (member->incarnation() != 0) {
     view_.add_removed(member->incarnation());
     if (view_.removed_size() > kMaxRemoved) view_.mutable_removed()->erase(view_.removed().begin());
@@ -175,7 +179,38 @@ void MemberTable::Remove(const std::string& task) {
                                 [&](const Member& member) { return TaskNameOf(member) == task; }),
                  members->end());
   answered_.erase(task);
+  ForgetTask(task, view_.epoch() + 1, &view_);
+  // Those of this task had theirs changed before, if it has one.
+  const bool has_successor = MovedState(view_).SuccessorOf(task) != "";
+  if (!has_successor) ForgetSuccessors(task, &view_);
   Changed();
+}
+
+absl::Status MemberTable::MoveState(const MoveStateRequest& request, absl::Time now) {
+  const int64_t epoch = view_.epoch() + 1;
+  switch (request.what_case()) {
+    case MoveStateRequest::kBegin:
+      RETURN_IF_ERROR(BeginMove(request.begin(), epoch, &view_));
+      move_began_ = now;
+      break;
+    case MoveStateRequest::kFinish:
+      RETURN_IF_ERROR(FinishMove(request.finish(), epoch, &view_));
+      break;
+    case MoveStateRequest::kCancel:
+      if (!CancelMove(request.cancel(), &view_)) return absl::OkStatus();
+      break;
+    default:
+      return errors::InvalidArgument("MoveState says neither what begins nor what ends");
+  }
+  Changed();
+  return absl::OkStatus();
+}
+
+bool MemberTable::CancelLateMove(absl::Time now) {
+  if (!view_.has_move() || now < move_began_ + options_.move_limit) return false;
+  CancelMove(view_.move().epoch(), &view_);
+  Changed();
+  return true;
 }
 
 void MemberTable::Answered(absl::string_view task, absl::Time now) {
@@ -196,6 +231,7 @@ std::vector<std::string> MemberTable::RemoveLost(absl::Time now) {
 void MemberTable::Reconcile(const ClusterView& known, absl::Time now) {
   if (!IsNewerView(known, view_)) return;
   view_ = known;
+  move_began_ = now;
   answered_.clear();
   for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
 }

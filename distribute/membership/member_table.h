@@ -21,6 +21,8 @@ class MemberTable {
     absl::Duration lease = absl::Seconds(30);
     // A process may take the name of a member that has not answered for this long.
     absl::Duration silence = absl::Seconds(3);
+    // A move of variables that has not ended by then is cancelled: steps wait for it.
+    absl::Duration move_limit = absl::Seconds(10);
   };
   // Members are taken to have answered at `now`.
   MemberTable(const Options& options, ClusterView view, absl::Time now);
@@ -35,6 +37,11 @@ class MemberTable {
   absl::Status Drain(const DrainRequest& request);
   // FAILED_PRECONDITION for the registrar itself. A task that is not a member, or is another process by now, has left.
   absl::Status Leave(const LeaveRequest& request);
+
+  // See state_moves.h.
+  absl::Status MoveState(const MoveStateRequest& request, absl::Time now);
+  // True if a move was in progress for too long, and is cancelled.
+  bool CancelLateMove(absl::Time now);
 
   void Answered(absl::string_view task, absl::Time now);
   // Removes members whose lease is over. Returns their names.
@@ -56,6 +63,7 @@ class MemberTable {
   const Options options_;
   ClusterView view_;
   absl::btree_map<std::string, absl::Time> answered_;  // by task
+  absl::Time move_began_ = absl::InfinitePast();       // that of the view
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "distribute/membership/member_table.h"
 
 #include "core/testing.h"
+#include "distribute/membership/moved_state.h"
 
 namespace weir {
 namespace {
@@ -219,6 +220,87 @@ TEST_F(MemberTableTest, TheViewOfAnotherClusterIsIgnored) {
   other.set_epoch(100);
   table_.Reconcile(other, now_);
   EXPECT_EQ(table_.view().epoch(), 0);
+}
+
+// A variable of the first server.
+StateHome HomeOn(const std::string& task, const std::string& name = "v") {
+  StateHome home;
+  home.mutable_state()->set_device("/job:ps/replica:0/task:0/device:CPU:0");
+  home.mutable_state()->set_container("localhost");
+  home.mutable_state()->set_name(name);
+  home.set_task(task);
+  return home;
+}
+MoveStateRequest Begin(const std::vector<StateHome>& homes) {
+  MoveStateRequest request;
+  for (const StateHome& home : homes) *request.mutable_begin()->add_home() = home;
+  return request;
+}
+MoveStateRequest Finish(int64_t epoch) {
+  MoveStateRequest request;
+  request.set_finish(epoch);
+  return request;
+}
+
+TEST_F(MemberTableTest, AMoveGivesVariablesAHome) {
+  const std::string target = "/job:worker/replica:0/task:1";
+  ASSERT_THAT(table_.MoveState(Begin({HomeOn(target)}), now_), IsOk());
+  const int64_t epoch = table_.view().move().epoch();
+  EXPECT_EQ(epoch, table_.view().epoch());
+  EXPECT_THAT(table_.MoveState(Begin({HomeOn(target, "w")}), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(table_.MoveState(Finish(epoch + 1), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ASSERT_THAT(table_.MoveState(Finish(epoch), now_), IsOk());
+  const MovedState moved(table_.view());
+  EXPECT_EQ(moved.HomeOf(ToStateKey(HomeOn("").state())), target);
+  EXPECT_EQ(moved.EpochOf(ToStateKey(HomeOn("").state())), epoch + 1);
+  EXPECT_EQ(moved.move_epoch(), 0);
+  EXPECT_THAT(table_.MoveState(Finish(epoch), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(MemberTableTest, MovesThatMakeNoSenseAreRefused) {
+  const std::string target = "/job:worker/replica:0/task:1";
+  EXPECT_THAT(table_.MoveState(MoveStateRequest(), now_), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(table_.MoveState(Begin({}), now_), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(table_.MoveState(Begin({HomeOn("/job:worker/task:9")}), now_),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(table_.MoveState(Begin({HomeOn(target), HomeOn(target)}), now_),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  StateHome nowhere = HomeOn(target);
+  nowhere.mutable_state()->set_device("ps");
+  EXPECT_THAT(table_.MoveState(Begin({nowhere}), now_), StatusIs(absl::StatusCode::kInvalidArgument));
+  DrainRequest drain;
+  drain.set_task(target);
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_THAT(table_.MoveState(Begin({HomeOn(target)}), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_FALSE(table_.view().has_move());
+}
+
+TEST_F(MemberTableTest, ALateMoveIsCancelled) {
+  ASSERT_THAT(table_.MoveState(Begin({HomeOn("/job:worker/replica:0/task:1")}), now_), IsOk());
+  const int64_t epoch = table_.view().move().epoch();
+  EXPECT_FALSE(table_.CancelLateMove(now_ + absl::Seconds(9)));
+  EXPECT_TRUE(table_.CancelLateMove(now_ + absl::Seconds(11)));
+  EXPECT_EQ(table_.view().epoch(), epoch + 1);
+  EXPECT_THAT(table_.MoveState(Finish(epoch), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_EQ(table_.view().home_size(), 0);
+}
+
+TEST_F(MemberTableTest, WhatATaskHeldIsWhereGraphsPlaceItOnceItHasLeft) {
+  const std::string first = "/job:worker/replica:0/task:1", second = "/job:worker/replica:0/task:0";
+  ASSERT_THAT(table_.MoveState(Begin({HomeOn(first)}), now_), IsOk());
+  ASSERT_THAT(table_.MoveState(Finish(table_.view().epoch()), now_), IsOk());
+  ASSERT_THAT(table_.MoveState(Begin({HomeOn(second)}), now_), IsOk());
+  LeaveRequest leave;
+  leave.set_task(first);
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_FALSE(table_.view().has_move()) << "a task that is part of the move has left";
+  ASSERT_EQ(table_.view().home_size(), 1);
+  EXPECT_EQ(table_.view().home(0).task(), "/job:ps/replica:0/task:0");
+  EXPECT_EQ(table_.view().home(0).epoch(), table_.view().epoch());
+  EXPECT_THAT(ClusterOf(table_.view(), "").status(), IsOk());
+  leave.set_task("/job:ps/replica:0/task:0");
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_THAT(ClusterOf(table_.view(), "").status(), IsOk());
 }
 
 }  // namespace

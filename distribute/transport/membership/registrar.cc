@@ -1,6 +1,5 @@
 #include "distribute/transport/membership/registrar.h"
 
-#include <deque>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -8,23 +7,24 @@
 #include "core/clock.h"
 #include "core/logging.h"
 #include "core/threads/blocking_call.h"
+#include "distribute/membership/state_moves.h"
 
 namespace weir {
 namespace {
 
+// A task of another runtime answers too.
+bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsUnimplemented(status); }
+
+}  // namespace
+
 // A question to one member, and its answer.
-struct Question {
+struct Registrar::Question {
   std::string task;
   std::shared_ptr<WorkerInterface> worker;
   GetCapabilitiesRequest request;
   GetCapabilitiesResponse response;
   Awaited<absl::Status> answered;
 };
-
-// A task of another runtime answers too.
-bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsUnimplemented(status); }
-
-}  // namespace
 
 Registrar::Registrar(Options options)
     : options_(std::move(options)), table_(options_.table, options_.membership->Get()->view, MonotonicNow()) {
@@ -105,6 +105,24 @@ absl::Status Registrar::Leave(const LeaveRequest& request, LeaveResponse* respon
   return Change(&MemberTable::Leave, request, response);
 }
 
+absl::Status Registrar::MoveState(const MoveStateRequest& request, MoveStateResponse* response) {
+  ClusterView before;
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckSettled());
+    before = table_.view();
+    RETURN_IF_ERROR(table_.MoveState(request, MonotonicNow()));
+  }
+  if (request.what_case() == MoveStateRequest::kCancel) Unfence(before);
+  {
+    MutexLock lock(mu_);
+    Publish();
+  }
+  if (request.what_case() != MoveStateRequest::kBegin) Exchange();  // steps wait for the end of a move
+  *response->mutable_view() = options_.membership->Get()->view;
+  return absl::OkStatus();
+}
+
 void Registrar::Hear(const ClusterView& known) {
   MutexLock lock(mu_);
   Reconcile("a task that has joined", known);
@@ -128,6 +146,15 @@ void Registrar::Reconcile(const std::string& task, const ClusterView& known) {
   if (table_.view().epoch() != epoch) Publish();
 }
 
+void Registrar::Ask(std::deque<Question>* questions) {
+  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout, .cancellation = &cancellation_};
+  for (Question& question : *questions) {
+    question.worker->GetCapabilitiesAsync(
+        call, &question.request, &question.response,
+        [&question](absl::Status status) { question.answered.Set(std::move(status)); });
+  }
+}
+
 bool Registrar::Exchange() {
   std::deque<Question> questions;
   bool is_complete = true;
@@ -147,12 +174,7 @@ bool Registrar::Exchange() {
       *question.request.mutable_view() = table_.view();
     }
   }
-  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout, .cancellation = &cancellation_};
-  for (Question& question : questions) {
-    question.worker->GetCapabilitiesAsync(
-        call, &question.request, &question.response,
-        [&question](absl::Status status) { question.answered.Set(std::move(status)); });
-  }
+  Ask(&questions);
   for (Question& question : questions) {
     const absl::Status status = question.answered.Take();
     is_complete = is_complete && IsAnswer(status);
@@ -170,10 +192,41 @@ bool Registrar::Exchange() {
   return is_complete && !questions.empty();
 }
 
+void Registrar::CancelLateMove() {
+  ClusterView before;
+  {
+    MutexLock lock(mu_);
+    before = table_.view();
+    if (!table_.CancelLateMove(MonotonicNow())) return;
+  }
+  WEIR_LOG(WARNING) << "a move of variables took too long and is cancelled: they are where they were";
+  Unfence(before);
+  MutexLock lock(mu_);
+  Publish();
+}
+
+void Registrar::Unfence(const ClusterView& before) {
+  const absl::flat_hash_set<std::string> sources = SourcesOfMove(before);
+  std::deque<Question> questions;
+  {
+    MutexLock lock(mu_);
+    for (const std::string& task : sources) {
+      absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
+      if (!worker.ok() || task == options_.membership->task()) continue;
+      Question& question = questions.emplace_back();
+      question.worker = *std::move(worker);
+      *question.request.mutable_view() = table_.view();
+    }
+  }
+  Ask(&questions);
+  for (Question& question : questions) question.answered.Take().IgnoreError();  // it is told again later
+}
+
 void Registrar::Loop() {
   const absl::Time settled_by = MonotonicNow() + options_.settle_timeout;
   while (true) {
     const bool is_complete = Exchange();
+    CancelLateMove();
     MutexLock lock(mu_);
     settled_ = settled_ || is_complete || MonotonicNow() >= settled_by;
     if (settled_ && !table_.has_changed()) {

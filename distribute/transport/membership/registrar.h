@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,7 @@ class Registrar {
   absl::Status Join(const JoinRequest& request, JoinResponse* response);
   absl::Status Drain(const DrainRequest& request, DrainResponse* response);
   absl::Status Leave(const LeaveRequest& request, LeaveResponse* response);
+  absl::Status MoveState(const MoveStateRequest& request, MoveStateResponse* response);
 
   // Learns from the view of a task that has asked for this one's. Malformed views are ignored.
   void Hear(const ClusterView& known);
@@ -51,9 +53,15 @@ class Registrar {
   // Drain and Leave.
   template <typename Request, typename Response>
   absl::Status Change(absl::Status (MemberTable::*change)(const Request&), const Request& request, Response* response);
+  struct Question;
+  void Ask(std::deque<Question>* questions);
   void Loop();
   // Tells all members the view, and learns who answers. True if there are some, and all did.
   bool Exchange();
+  // Cancels a move that was in progress for too long.
+  void CancelLateMove();
+  // A move was cancelled: the tasks that have its variables hear of it before masters send steps again.
+  void Unfence(const ClusterView& before);
   // The task's own view follows the table's.
   void Publish() REQUIRES(mu_);
   void Reconcile(const std::string& task, const ClusterView& known) REQUIRES(mu_);

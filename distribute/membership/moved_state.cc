@@ -1,0 +1,51 @@
+#include "distribute/membership/moved_state.h"
+
+#include <algorithm>
+
+#include "core/device/device_name.h"
+
+namespace weir {
+
+StateKey ToStateKey(const StateName& name) { return {name.device(), name.container(), name.name()}; }
+
+StateName ToStateName(const StateKey& key) {
+  StateName name;
+  name.set_device(key.device);
+  name.set_container(key.container);
+  name.set_name(key.name);
+  return name;
+}
+
+MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch()) {
+  for (const StateHome& home : view.home()) {
+    homes_[ToStateKey(home.state())] = {home.task(), home.epoch()};
+    epoch_ = std::max(epoch_, home.epoch());
+  }
+  for (const Successor& entry : view.successor()) successors_[entry.task()] = entry.successor();
+  for (const StateHome& home : view.move().home()) moving_[ToStateKey(home.state())] = {home.task(), home.epoch()};
+}
+
+std::string MovedState::HomeOf(const StateKey& key) const {
+  const auto found = homes_.find(key);
+  if (found != homes_.end()) return found->second.task;
+  if (successors_.empty()) return "";
+  const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(key.device);
+  return device.ok() ? SuccessorOf(device->TaskName()) : "";
+}
+
+std::string MovedState::SuccessorOf(const std::string& task) const {
+  const auto found = successors_.find(task);
+  return found == successors_.end() ? "" : found->second;
+}
+
+std::string MovedState::NextHomeOf(const StateKey& key) const {
+  const auto found = moving_.find(key);
+  return found == moving_.end() ? "" : found->second.task;
+}
+
+int64_t MovedState::EpochOf(const StateKey& key) const {
+  const auto found = homes_.find(key);
+  return found == homes_.end() ? 0 : found->second.epoch;
+}
+
+}  // namespace weir

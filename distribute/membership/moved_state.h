@@ -1,0 +1,54 @@
+// The task that holds each variable that has been moved, and the move in progress.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/state_key.h"
+#include "weir/membership.pb.h"
+
+namespace weir {
+
+StateKey ToStateKey(const StateName& name);
+StateName ToStateName(const StateKey& key);
+
+// What a view of the cluster says. Immutable.
+class MovedState {
+ public:
+  MovedState() = default;
+  explicit MovedState(const ClusterView& view);
+
+  // True if nothing has ever moved, and nothing does.
+  bool empty() const { return homes_.empty() && moving_.empty() && successors_.empty(); }
+  // The task that holds it, or on which it is created; empty: the one where graphs place it.
+  std::string HomeOf(const StateKey& key) const;
+  // The task on which nodes that name this one run; empty: itself.
+  std::string SuccessorOf(const std::string& task) const;
+  const absl::flat_hash_map<std::string, std::string>& successors() const { return successors_; }
+  // The epoch of the view that gave it its home; 0: it has never moved.
+  int64_t EpochOf(const StateKey& key) const;
+  // Calls visit(key, task, epoch) for each home.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [key, home] : homes_) visit(key, home.task, home.epoch);
+  }
+  // The newest of them.
+  int64_t epoch() const { return epoch_; }
+  bool IsMoving(const StateKey& key) const { return moving_.contains(key); }
+  // The task that it is being moved to; empty: it is not being moved.
+  std::string NextHomeOf(const StateKey& key) const;
+  // Of the move in progress; 0: there is none.
+  int64_t move_epoch() const { return move_epoch_; }
+
+ private:
+  struct Home {
+    std::string task;
+    int64_t epoch = 0;
+  };
+  absl::flat_hash_map<StateKey, Home> homes_, moving_;
+  absl::flat_hash_map<std::string, std::string> successors_;
+  int64_t epoch_ = 0, move_epoch_ = 0;
+};
+
+}  // namespace weir
