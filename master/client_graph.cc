@@ -1,6 +1,7 @@
 #include "master/client_graph.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/clock.h"
@@ -10,6 +11,7 @@
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"
 #include "graph/passes/step_commit.h"
+#include "graph/state_homes.h"
 #include "master/graph_preparation.h"
 
 namespace weir {
@@ -25,6 +27,12 @@ constexpr char kRegisteredLate[] =
 absl::StatusOr<std::string> TaskOf(absl::string_view device) {
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::ParseFull(device));
   return name.TaskName();
+}
+
+absl::Status MoveToHomes(const MovedState* state, Graph* graph) {
+  if (state == nullptr || state->empty()) return absl::OkStatus();
+  return AssignToHomes([state](const StateKey& key) { return state->HomeOf(key); },
+                       [state](const std::string& task) { return state->SuccessorOf(task); }, graph);
 }
 
 // Returns the coordinator's task; empty: the graph gets no commit.
@@ -47,6 +55,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     const Options& options, const Signature& signature, const SessionTasks& tasks, std::unique_ptr<Graph> graph,
     const absl::flat_hash_map<std::string, absl::Status>& unplaced) {
   auto client_graph = std::shared_ptr<ClientGraph>(new ClientGraph);
+  RETURN_IF_ERROR(MoveToHomes(options.moved_state, graph.get()));  // the whole graph shows what belongs together
   FeedFetchOptions rewrite{
       .feeds = signature.feeds, .targets = signature.targets, .connections = signature.connections};
   std::vector<int> fetch_position;  // of each distinct fetch, in the signature
@@ -91,6 +100,16 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     for (const Node* node : *nodes) preparation.kept.push_back(node->name());
   }
   RETURN_IF_ERROR(PrepareGraph(preparation, unplaced, graph.get()));
+  RETURN_IF_ERROR(MoveToHomes(options.moved_state, graph.get()));  // variables of functions that were inlined
+  if (options.moved_state != nullptr) {
+    absl::flat_hash_set<StateKey> keys;
+    for (const Node* node : graph->nodes()) {
+      if (std::optional<StateKey> key = StateKeyOf(*node)) keys.insert(*std::move(key));
+    }
+    client_graph->state_keys_.assign(keys.begin(), keys.end());
+    client_graph->state_epoch_ = options.moved_state->epoch();
+    client_graph->current_in_epoch_ = options.moved_state->epoch();
+  }
   absl::flat_hash_set<absl::string_view> devices;
   for (const Node* node : graph->nodes()) devices.insert(node->assigned_device());
   client_graph->has_transfers_ = devices.size() > 1;
@@ -178,6 +197,20 @@ absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::
   }
   const bool is_late = absl::IsDeadlineExceeded(first_error) && call.deadline == options.step.deadline;
   return is_late ? Annotate(std::move(first_error), kRegisteredLate) : first_error;
+}
+
+bool ClientGraph::IsCurrent(const MovedState& state) const {
+  if (current_in_epoch_.load(std::memory_order_relaxed) == state.epoch()) return true;
+  for (const StateKey& key : state_keys_) {
+    if (state.EpochOf(key) > state_epoch_) return false;
+  }
+  current_in_epoch_.store(state.epoch(), std::memory_order_relaxed);
+  return true;
+}
+
+bool ClientGraph::UsesMoving(const MovedState& state) const {
+  return state.move_epoch() != 0 &&
+         std::any_of(state_keys_.begin(), state_keys_.end(), [&](const StateKey& key) { return state.IsMoving(key); });
 }
 
 const ClientGraph::Part* ClientGraph::coordinator() const {

@@ -12,9 +12,11 @@
 #include "core/status.h"
 #include "core/threads/timer_queue.h"
 #include "core/wire/wire_options.h"
+#include "distribute/membership/moved_state.h"
 #include "graph/graph.h"
 #include "graph/passes/layout.h"
 #include "graph/passes/mixed_precision_lists.h"
+#include "graph/state_key.h"
 #include "master/session_tasks.h"
 
 namespace weir {
@@ -59,9 +61,10 @@ class ClientGraph {
     Device* fold_on = nullptr;  // folds constants; nullptr: steps compute them
     absl::Duration call_timeout = absl::Seconds(60);
     CallOptions step;  // the first one that needs the graph: its deadline and cancellation end the preparation
-    std::string collective_leader;  // the session's choice; empty: the cluster's default
-    bool commits = false;           // steps on other tasks are all or nothing, if all their tasks support it
-    WireOptions wire;               // for collectives and transfers without an attribute of their own
+    std::string collective_leader;            // the session's choice; empty: the cluster's default
+    bool commits = false;                     // steps on other tasks are all or nothing, if all their tasks support it
+    const MovedState* moved_state = nullptr;  // which variables are on other tasks; null: none
+    WireOptions wire;                         // for collectives and transfers without an attribute of their own
   };
 
   // Consumes `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error if this
@@ -77,6 +80,7 @@ class ClientGraph {
   int num_fetches() const { return num_fetches_; }
   // Returns the number of earlier steps, and counts this one.
   int64_t CountStep() { return num_steps_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t num_steps() const { return num_steps_.load(std::memory_order_relaxed); }
   // True if tensors pass between devices: a step then leaves state on the tasks, which must be cleaned up.
   bool has_transfers() const { return has_transfers_; }
   // The part that decides for all whether the updates take effect; nullptr: they take effect as they run.
@@ -84,6 +88,12 @@ class ClientGraph {
   // Graphs of other masters with the same key take part in the same collectives, so their steps need the same ids. 0:
   // there are none.
   int64_t collective_graph_key() const { return collective_graph_key_; }
+  // The variables that it uses. Empty if none could be moved (Options::moved_state).
+  const std::vector<StateKey>& state_keys() const { return state_keys_; }
+  // Whether they are all where `state` says; cheap if nothing has moved since the last call.
+  bool IsCurrent(const MovedState& state) const;
+  // Whether one of them is being moved.
+  bool UsesMoving(const MovedState& state) const;
   // {position, earlier position of the same fetch}: a repeated fetch is computed and sent once.
   const std::vector<std::pair<int, int>>& repeated_fetches() const { return repeated_fetches_; }
 
@@ -100,6 +110,9 @@ class ClientGraph {
   int64_t collective_graph_key_ = 0;
   std::vector<std::pair<int, int>> repeated_fetches_;
   std::atomic<int64_t> num_steps_{0};
+  std::vector<StateKey> state_keys_;
+  int64_t state_epoch_ = 0;                           // of the newest home when it was built
+  mutable std::atomic<int64_t> current_in_epoch_{0};  // the newest for which IsCurrent was true
 };
 
 }  // namespace weir

@@ -125,6 +125,15 @@ std::vector<std::shared_ptr<MasterSession>> Master::OpenSessions() const {
   return sessions;
 }
 
+absl::Status Master::HoldMove(absl::Time deadline) {
+  for (const auto& session : OpenSessions()) RETURN_IF_ERROR(session->HoldMove(deadline));
+  return absl::OkStatus();
+}
+
+void Master::ListState(ListStateResponse* response) const {
+  for (const auto& session : OpenSessions()) session->ListState(response);
+}
+
 std::vector<std::shared_ptr<Step>> Master::RunningSteps(absl::Time before) const {
   std::vector<std::shared_ptr<Step>> steps;
   for (const auto& session : OpenSessions()) {

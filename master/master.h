@@ -86,6 +86,9 @@ class Master : public MasterInterface {
   // The steps that have been running for longest and for a moment at least, at most `most`. Their tasks have until
   // `deadline` to say what they wait for.
   std::vector<StepSummary> LongestSteps(size_t most, absl::Time deadline) const;
+  // See MasterSession. For all sessions.
+  absl::Status HoldMove(absl::Time deadline);
+  void ListState(ListStateResponse* response) const;
   // The graph of the session with that number, as it is now. NotFound if there is none.
   absl::StatusOr<std::shared_ptr<const Graph>> SessionGraph(int64_t session) const;
 

@@ -97,7 +97,22 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
-                                                             std::shared_ptr<ClientGraph> graph, StepTracer* tracer) {
+                                                             const GraphSource& graph, StepTracer* tracer) {
+  while (true) {
+    ASSIGN_OR_RETURN(std::shared_ptr<ClientGraph> current, graph());
+    ASSIGN_OR_RETURN(const bool is_current, AwaitMove(call, *current));
+    if (is_current) {
+      ASSIGN_OR_RETURN(std::shared_ptr<Step> step, TryNewStep(call, options, current, tracer));
+      if (step != nullptr) return step;
+    }
+    Forget(*current);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Step>> MasterSession::TryNewStep(const CallOptions& call,
+                                                                const tensorflow::RunOptions& options,
+                                                                std::shared_ptr<ClientGraph> graph,
+                                                                StepTracer* tracer) {
   if (options.output_partition_graphs() && options_.config.experimental().disable_output_partition_graphs()) {
     return errors::InvalidArgument("RunOptions.output_partition_graphs is not for a session with ",
                                    "ConfigProto.experimental.disable_output_partition_graphs");
@@ -123,16 +138,22 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
     if (step_options.recording != nullptr) step_options.exec_opts.set_record_timeline(true);
   }
   auto step = std::make_shared<Step>(std::move(step_options), std::move(graph));
+  bool is_closing;
   {
     MutexLock lock(steps_mu_);
-    if (!closing_) {
+    is_closing = closing_;
+    // With the lock: HoldMove finds this step, or this step sees the move.
+    const auto moved = tasks_.cluster_version() == 0 ? nullptr : MovedVariables();
+    const ClientGraph& used = step->graph();
+    if (!closing_ && (moved == nullptr || (used.IsCurrent(moved->state) && !used.UsesMoving(moved->state)))) {
       ++steps_started_;
       steps_.emplace(step->step_id(), step);
       return step;
     }
   }
-  Ended(*step, SessionIsClosed());
-  return SessionIsClosed();
+  Ended(*step, is_closing ? SessionIsClosed() : absl::CancelledError("The step's variables are moving"));
+  if (is_closing) return SessionIsClosed();
+  return nullptr;
 }
 
 void MasterSession::Ended(const Step& step, const absl::Status& status) {
@@ -152,8 +173,8 @@ void MasterSession::Ended(const Step& step, const absl::Status& status) {
 }
 
 absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
-                                                      std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds) {
-  ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, std::move(graph), options_.tracer));
+                                                      const GraphSource& graph, std::vector<Tensor> feeds) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, graph, options_.tracer));
   auto result = step->Run(std::move(feeds), call.cancellation);
   Ended(*step, result.status());
   return result;
@@ -175,8 +196,8 @@ absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const 
     signature.watches = WatchesOf(debug_options);
     RETURN_IF_ERROR(PublishWatchedStep(signature, debug_options));
   }
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, args.options, signature));
-  return RunWhole(call, args.options, std::move(graph), std::move(feeds));
+  const auto graph = [&] { return GetClientGraph(call, args.options, signature); };
+  return RunWhole(call, args.options, graph, std::move(feeds));
 }
 
 absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
@@ -186,9 +207,9 @@ absl::Status MasterSession::PartialRunSetup(const CallOptions& call, const tenso
                       .fetches = ToVector(request.fetch()),
                       .targets = ToVector(request.target()),
                       .is_partial = true};
-  ASSIGN_OR_RETURN(auto graph, GetClientGraph(call, {}, signature));
+  const auto graph = [&] { return GetClientGraph(call, {}, signature); };
   ASSIGN_OR_RETURN(const std::shared_ptr<Step> step,
-                   NewStep(CallOptions(), tensorflow::RunOptions(), std::move(graph), /*tracer=*/nullptr));
+                   NewStep(CallOptions(), tensorflow::RunOptions(), graph, /*tracer=*/nullptr));
   const std::string handle = absl::StrCat("partial_run;", step->step_id());
   absl::Status open;
   {
@@ -277,9 +298,24 @@ absl::Status MasterSession::MakeCallable(const CallOptions& call, const tensorfl
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GraphOfCallable(const CallOptions& call,
+                                                                            const std::shared_ptr<Callable>& callable) {
+  {
+    MutexLock lock(mu_);
+    if (callable->epoch == epoch_ && callable->graph != nullptr) return callable->graph;
+  }
+  int64_t epoch;
+  ASSIGN_OR_RETURN(std::shared_ptr<ClientGraph> graph,
+                   BuildClientGraph(call, callable->run_options, callable->signature, &epoch));
+  std::shared_ptr<ClientGraph> stale;  // destroyed after unlocking, because that calls workers
+  MutexLock lock(mu_);
+  stale = std::exchange(callable->graph, graph);
+  callable->epoch = epoch;
+  return graph;
+}
+
 absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call, const RunCallableArgs& args) {
   RETURN_IF_ERROR(RefreshIfNeeded());
-  std::shared_ptr<ClientGraph> graph;
   std::shared_ptr<Callable> callable;
   {
     MutexLock lock(mu_);
@@ -287,21 +323,13 @@ absl::StatusOr<RunStepResult> MasterSession::RunCallable(const CallOptions& call
     auto it = callables_.find(args.handle);
     if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", args.handle);
     callable = it->second;
-    if (callable->epoch == epoch_) graph = callable->graph;
-  }
-  if (graph == nullptr) {
-    int64_t epoch;
-    ASSIGN_OR_RETURN(graph, BuildClientGraph(call, callable->run_options, callable->signature, &epoch));
-    std::shared_ptr<ClientGraph> stale;  // destroyed after unlocking, because that calls workers
-    MutexLock lock(mu_);
-    stale = std::exchange(callable->graph, graph);
-    callable->epoch = epoch;
   }
   if (args.feeds.size() != callable->signature.feeds.size()) {
     return errors::InvalidArgument("Expected ", callable->signature.feeds.size(), " feeds for callable ", args.handle,
                                    ", but got ", args.feeds.size());
   }
-  return RunWhole(call, callable->run_options, std::move(graph), args.feeds);
+  return RunWhole(
+      call, callable->run_options, [&] { return GraphOfCallable(call, callable); }, args.feeds);
 }
 
 absl::Status MasterSession::ReleaseCallable(int64_t handle) {

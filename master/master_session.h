@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/threads/busy_poller.h"
 #include "core/threads/timer_queue.h"
 #include "distribute/collective/step_sequences.h"
+#include "distribute/membership/cluster_membership.h"
 #include "distribute/transport/master_interface.h"
 #include "master/client_graph.h"
 #include "master/client_partial_run.h"
@@ -81,6 +83,11 @@ class MasterSession {
   const SessionTasks& tasks() const { return tasks_; }
   // Steps that began before `before`.
   std::vector<std::shared_ptr<Step>> RunningSteps(absl::Time before) const;
+  // The cluster moves variables: returns once no step runs that uses them; new ones wait until the move has ended.
+  // ABORTED says how many still run at the deadline.
+  absl::Status HoldMove(absl::Time deadline);
+  // Adds the variables of its graph, by what they share.
+  void ListState(ListStateResponse* response) const;
   int64_t number() const { return options_.number; }
   SessionSummary Summary() const;
   // Null before Create.
@@ -126,17 +133,30 @@ class MasterSession {
                                                                 const Signature& signature, int64_t* epoch);
   void CountGraph(int64_t epoch) const;
   // `tracer` (may be null) records the step.
+  // `graph` gives the graph, and after a move of its variables the one that replaces it.
+  using GraphSource = std::function<absl::StatusOr<std::shared_ptr<ClientGraph>>()>;
   absl::StatusOr<std::shared_ptr<Step>> NewStep(const CallOptions& call, const tensorflow::RunOptions& options,
-                                                std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
+                                                const GraphSource& graph, StepTracer* tracer);
+  // Null if the graph's variables have moved meanwhile: it needs another one.
+  absl::StatusOr<std::shared_ptr<Step>> TryNewStep(const CallOptions& call, const tensorflow::RunOptions& options,
+                                                   std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
+  // Which variables have moved, for this session; null: none.
+  std::shared_ptr<const ClusterMembership::Snapshot> MovedVariables() const;
+  // Waits while variables of the graph are being moved. False if they are not where the graph takes them to be.
+  absl::StatusOr<bool> AwaitMove(const CallOptions& call, const ClientGraph& graph);
+  absl::StatusOr<std::shared_ptr<ClientGraph>> GraphOfCallable(const CallOptions& call,
+                                                               const std::shared_ptr<Callable>& callable);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
                                     const ClientGraph& graph);
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
-                                         std::shared_ptr<ClientGraph> graph, std::vector<Tensor> feeds);
+                                         const GraphSource& graph, std::vector<Tensor> feeds);
   absl::StatusOr<ClientPartialRun::Piece> TakePiece(const RunStepArgs& args);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
   // Logs once per op type that soft placement moved a node.
   void Moved(const Node& node, absl::string_view asked, const DeviceName& chosen);
   void Ended(const Step& step, const absl::Status& status);
+  // The steps that used each variable.
+  absl::flat_hash_map<StateKey, int64_t> StepsByVariable() const;
   // Rebuilds the graph when it is next needed.
   void Forget(const ClientGraph& graph);
 
@@ -149,6 +169,7 @@ class MasterSession {
   std::atomic<bool> needs_refresh_{false};
   std::atomic<int64_t> cluster_version_{0};  // of the cluster that the session knows
   bool commits_ = true;                      // set by Create
+  bool moves_state_ = false;                 // set by Create: the session itself moves variables
   std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
 
   Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
@@ -160,6 +181,7 @@ class MasterSession {
   int64_t graph_version_ GUARDED_BY(mu_) = 0;
   int64_t epoch_ GUARDED_BY(mu_) = 0;  // incremented by each refresh that found a changed task
   absl::flat_hash_map<Signature, std::shared_ptr<ClientGraph>> client_graphs_ GUARDED_BY(mu_);
+  absl::flat_hash_map<StateKey, int64_t> earlier_steps_ GUARDED_BY(mu_);  // of forgotten graphs, by variable
   int64_t watched_steps_ GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<Signature, int64_t> watched_steps_of_ GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::unique_ptr<ClientPartialRun>> partial_runs_ GUARDED_BY(mu_);

@@ -9,6 +9,7 @@
 #include "graph/passes/custom_optimizers.h"
 #include "graph/passes/step_commit.h"
 #include "graph/placer.h"
+#include "graph/state_homes.h"
 #include "master/journal/session_journal.h"
 #include "master/master_session.h"
 #include "master/step_options.h"
@@ -40,6 +41,8 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
   ASSIGN_OR_RETURN(const bool uncommitted, AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(),
                                                                   kUncommittedStepsOptimizer));
   commits_ = !uncommitted;
+  ASSIGN_OR_RETURN(moves_state_,
+                   AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(), kMovesStateOptimizer));
   const int64_t cluster_version = tasks_.cluster_version();
   RETURN_IF_ERROR(tasks_.Connect(call));
   cluster_version_ = cluster_version;
@@ -167,6 +170,9 @@ void MasterSession::ForgetGraphs() {
   MutexLock lock(mu_);
   ++epoch_;
   client_graphs_.swap(stale);
+  for (const auto& [signature, graph] : stale) {
+    for (const StateKey& key : graph->state_keys()) earlier_steps_[key] += graph->num_steps();
+  }
 }
 
 void MasterSession::NoteTaskLoss(const absl::Status& status) {
@@ -186,6 +192,8 @@ void MasterSession::Forget(const ClientGraph& graph) {
   for (auto& [handle, callable] : callables_) {
     if (callable->graph.get() == &graph) forgotten.push_back(std::exchange(callable->graph, nullptr));
   }
+  if (forgotten.empty()) return;
+  for (const StateKey& key : graph.state_keys()) earlier_steps_[key] += graph.num_steps();
 }
 
 absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const CallOptions& call,
@@ -224,6 +232,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
     placed = placed_;
     *epoch = epoch_;
   }
+  const auto moved = MovedVariables();
   ClientGraph::Options options{
       .session_handle = options_.handle,
       .graph_options = options_.config.graph_options(),
@@ -239,6 +248,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
       .step = {.deadline = StepDeadline(call, run_options, options_.config), .cancellation = call.cancellation},
       .collective_leader = options_.config.experimental().collective_group_leader(),
       .commits = commits_ && !options_.tasks.cluster,
+      .moved_state = moved == nullptr ? nullptr : &moved->state,
       .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, placed->graph->Clone(), placed->unplaced);
   if (built.ok()) {

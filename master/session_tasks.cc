@@ -438,17 +438,35 @@ absl::flat_hash_set<std::string> SessionTasks::DrainingTasks() const {
   return draining;
 }
 
+void SessionTasks::AddDevicesOfSuccessors(std::vector<DeviceName>* devices) const {
+  if (options_.membership == nullptr || cluster_version() == 0) return;
+  const auto known = options_.membership->Get();
+  std::vector<DeviceName> added;
+  for (const auto& [left, successor] : known->state.successors()) {
+    const absl::StatusOr<DeviceName> task = DeviceName::Parse(left), by = DeviceName::Parse(successor);
+    if (!task.ok() || !by.ok()) continue;
+    for (const DeviceName& device : *devices) {
+      if (device.SameTask(*by)) added.push_back(device.OverriddenBy(*task));
+    }
+  }
+  devices->insert(devices->end(), added.begin(), added.end());
+}
+
 std::vector<DeviceName> SessionTasks::PlacementOrder() const {
   std::vector<DeviceName> order;
   for (const auto& attributes : Devices()) {
     auto name = DeviceName::ParseFull(attributes.name());
     if (name.ok()) order.push_back(*std::move(name));
   }
+  AddDevicesOfSuccessors(&order);
   // Nodes without a device of their own go to a task that drains only if no other has a kernel for them.
   const absl::flat_hash_set<std::string> draining = DrainingTasks();
+  absl::flat_hash_map<std::string, std::string> successors;
+  if (options_.membership != nullptr) successors = options_.membership->Get()->state.successors();
   auto rank = [&](const DeviceName& device) {
     const std::string task = device.TaskName();
-    return std::make_tuple(draining.contains(task), task != options_.local_task, *device.type == kDeviceCpu);
+    const bool has_left = draining.contains(task) || successors.contains(task);
+    return std::make_tuple(has_left, task != options_.local_task, *device.type == kDeviceCpu);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](const DeviceName& a, const DeviceName& b) { return rank(a) < rank(b); });

@@ -82,7 +82,8 @@ class SessionTasks {
   absl::StatusOr<Task> Find(absl::string_view task) const;
   // Incarnation of a device by its full name; 0 if there is no such device.
   uint64_t DeviceIncarnation(absl::string_view device) const;
-  // All devices: the local task's first, GPUs before CPUs within a task.
+  // All devices: the local task's first, GPUs before CPUs within a task. Those of tasks that left and have a successor
+  // come last, under their old names: graphs may name them.
   std::vector<DeviceName> PlacementOrder() const;
   std::vector<tensorflow::DeviceAttributes> Devices() const;
   // The tasks that have the wire ops of this build's version.
@@ -107,6 +108,7 @@ class SessionTasks {
   // Adopts the view of a task that knows of more changes.
   void Learn(const GetCapabilitiesResponse& answer) const;
   absl::flat_hash_set<std::string> DrainingTasks() const;
+  void AddDevicesOfSuccessors(std::vector<DeviceName>* devices) const;
   // Removes those that are not in the cluster any more.
   void KeepMembers(std::vector<std::string>* tasks) const;
   // Ends the first kMaxFencedSteps unsettled steps on each task. Sets `more` if some are left on a task that answered.

@@ -32,6 +32,7 @@
 #include "master/journal/session_journal.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/joining_task.h"
+#include "tools/task_state.h"
 #include "tools/trace_service.h"
 #include "tools/watch/task_reporter.h"
 #include "tools/watch/task_watch.h"
@@ -141,6 +142,10 @@ void ServedTask::MakeMembership() {
   } else {
     membership_ = std::make_unique<ClusterMembership>(task_, joining_->view(), options_.cluster);
   }
+  membership_->SetObserver([this](const ClusterMembership::Snapshot& cluster) {
+    MutexLock lock(worker_mu_);
+    if (worker_ != nullptr) worker_->DropMovedState(cluster.state);
+  });
 }
 
 absl::Status ServedTask::StartRegistrar() {
@@ -272,7 +277,8 @@ absl::Status ServedTask::Serve(const std::string& address) {
   for (ServerStreamMethod& stream : python_service_->Streams()) server.streams.push_back(std::move(stream));
   trace_service_ = std::make_unique<TraceService>(membership_.get(), runtime_->master()->tracer());
   for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
-  membership_service_ = std::make_unique<MembershipService>(membership_.get(), registrar_.get());
+  state_ = std::make_unique<TaskState>(runtime_->master(), runtime_->worker());
+  membership_service_ = std::make_unique<MembershipService>(membership_.get(), registrar_.get(), state_.get());
   for (ServerMethod& method : membership_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
   server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));

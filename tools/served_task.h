@@ -29,6 +29,7 @@ class StreamLinks;
 class TaskBusyPoller;
 class TaskReporter;
 class TaskRuntime;
+class TaskState;
 class TraceService;
 class TaskWatch;
 class TransportService;
@@ -93,6 +94,7 @@ class ServedTask {
   std::unique_ptr<TraceService> trace_service_;
   std::unique_ptr<WorkerPool> registrar_workers_;
   std::unique_ptr<Registrar> registrar_;
+  std::unique_ptr<TaskState> state_;
   std::unique_ptr<MembershipService> membership_service_;
   std::unique_ptr<TaskReporter> reporter_;
   std::unique_ptr<GrpcServer> server_;

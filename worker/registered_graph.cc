@@ -15,10 +15,12 @@
 #include "graph/graph.h"
 #include "graph/graph_import.h"
 #include "graph/partition.h"
+#include "graph/passes/custom_optimizers.h"
 #include "graph/passes/determinism.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
 #include "graph/passes/pass_manager.h"
+#include "graph/state_homes.h"
 #include "tensorflow/core/framework/function.pb.h"
 #include "worker/capture/capture_segments.h"
 #include "worker/device_memory.h"
@@ -151,6 +153,14 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
   return absl::OkStatus();
 }
 
+absl::Status RegisteredGraph::FindStateUses(const Graph& graph) {
+  ASSIGN_OR_RETURN(const bool moves,
+                   AsksForCustomOptimizer(args_->request.graph_options().rewrite_options(), kMovesStateOptimizer));
+  if (moves) state_uses_->SetMoves();
+  if (!session_->options().isolate_state) state_uses_->Add(graph);
+  return absl::OkStatus();
+}
+
 absl::Status RegisteredGraph::CheckCall(const CallOptions& call) const {
   if (call.cancellation != nullptr && call.cancellation->IsCancelled()) return call.cancellation->status();
   if (call.deadline == absl::InfiniteFuture() || MonotonicNow() < call.deadline) return absl::OkStatus();
@@ -164,6 +174,7 @@ absl::Status RegisteredGraph::Compile(const CallOptions& call, bool with_termina
   RETURN_IF_ERROR(ExpandFusedOps(graph.get()));
   if (with_terminals) RETURN_IF_ERROR(FindCommitRole(*graph));
   RETURN_IF_ERROR(Place(*graph));
+  if (with_terminals) RETURN_IF_ERROR(FindStateUses(*graph));
   absl::flat_hash_map<std::string, bool> devices;
   for (const Node* node : graph->nodes()) devices[node->assigned_device()] = true;
   std::vector<GraphUnit> compiled;

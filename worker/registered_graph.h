@@ -12,6 +12,7 @@
 #include "distribute/transport/worker_interface.h"
 #include "worker/executor/executor.h"
 #include "worker/local_function_runtime.h"
+#include "worker/state_guard.h"
 
 namespace weir {
 
@@ -63,6 +64,7 @@ class RegisteredGraph {
     return args_->request.config_proto().experimental().collective_group_leader();
   }
   std::vector<tensorflow::GraphDef> PartitionGraphs() const;
+  const std::shared_ptr<StateUses>& state_uses() const { return state_uses_; }
 
  private:
   RegisteredGraph(std::shared_ptr<const RegisterGraphArgs> args, const OpRegistry& ops,
@@ -81,6 +83,7 @@ class RegisteredGraph {
   absl::Status Capture(Device* device, GpuDevice* gpu, Graph* graph, Plan::Options* options) const;
   // InvalidArgument for a graph that no master makes: several decisions, or one in a function.
   absl::Status FindCommitRole(const Graph& graph);
+  absl::Status FindStateUses(const Graph& graph);
   absl::Status Place(Graph& graph) const;
   // Adds the watches of the request's debug options and publishes the resulting graph.
   absl::Status Watch(const Device& device, Graph* graph) const;
@@ -93,6 +96,7 @@ class RegisteredGraph {
   bool has_remote_receives_ = false;
   bool has_collectives_ = false;
   std::optional<CommitRole> commit_role_;
+  const std::shared_ptr<StateUses> state_uses_ = std::make_shared<StateUses>();
   Mutex partial_mu_;
   std::vector<GraphUnit> partial_units_ GUARDED_BY(partial_mu_);
 };

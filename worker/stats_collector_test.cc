@@ -8,12 +8,12 @@
 namespace weir {
 namespace {
 
-constexpr char kHere[] = "/job:worker/replica:0/task:0/device:CPU:0";
-constexpr char kThere[] = "/job:ps/replica:0/task:0/device:CPU:0";
+constexpr char kReceiver[] = "/job:worker/replica:0/task:0/device:CPU:0";
+constexpr char kSender[] = "/job:ps/replica:0/task:0/device:CPU:0";
 
 class StatsCollectorTest : public testing::Test {
  protected:
-  StatsCollectorTest() : device_(NewCpuDevice(*DeviceName::Parse(kHere), 1, queue_.get())) {}
+  StatsCollectorTest() : device_(NewCpuDevice(*DeviceName::Parse(kReceiver), 1, queue_.get())) {}
 
   tensorflow::DeviceStepStats Stats() {
     tensorflow::StepStats stats;
@@ -35,7 +35,7 @@ TEST_F(StatsCollectorTest, TransfersNameTheirTensorAndPeer) {
         TestGraph::A("tensor_name", std::string("edge_1_x")), TestGraph::A("send_device", std::string(from)),
         TestGraph::A("recv_device", std::string(to)), TestGraph::A("send_device_incarnation", int64_t{1})};
   };
-  std::vector<TestGraph::Attr> receive = attrs(kThere, kHere), send = attrs(kHere, kThere);
+  std::vector<TestGraph::Attr> receive = attrs(kSender, kReceiver), send = attrs(kReceiver, kSender);
   receive.push_back(TestGraph::A("tensor_type", DT_INT64));
   send.push_back(TestGraph::A("T", DT_INT64));
   const Out received = graph_.Add("_Recv", {}, receive, {}, "recv");
@@ -43,8 +43,8 @@ TEST_F(StatsCollectorTest, TransfersNameTheirTensorAndPeer) {
   collector_.NodeDone(*received.node, 100, 200, {});
   collector_.NodeDone(*sent.node, 200, 201, {});
   const tensorflow::DeviceStepStats stats = Stats();
-  EXPECT_EQ(stats.node_stats(0).timeline_label(), absl::StrCat("recv = _Recv(edge_1_x @", kThere, ")"));
-  EXPECT_EQ(stats.node_stats(1).timeline_label(), absl::StrCat("send = _Send(edge_1_x @", kThere, ")"));
+  EXPECT_EQ(stats.node_stats(0).timeline_label(), absl::StrCat("recv = _Recv(edge_1_x @", kSender, ")"));
+  EXPECT_EQ(stats.node_stats(1).timeline_label(), absl::StrCat("send = _Send(edge_1_x @", kSender, ")"));
 }
 
 TEST_F(StatsCollectorTest, ALongLoopIsCountedAndNotKept) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/clock.h"
 #include "core/memory/out_of_memory.h"
 #include "core/wire/wire_options.h"
@@ -10,6 +11,7 @@
 #include "distribute/transport/lost_graph.h"
 #include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
+#include "kernels/state/variable_access.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "worker/registered_graph.h"
 
@@ -150,6 +152,7 @@ void Worker::RegisterGraphAsync(const CallOptions& options, std::shared_ptr<cons
       OrOutOfMemory([&] { return RegisteredGraph::Create(std::move(args), *options_.ops, *session, options); });
   if (!graph.ok()) return done(WithOrigin(graph.status(), {.task = (*session)->options().task.TaskName()}));
   metrics_->graphs_registered.Add();
+  state_.Add((*graph)->state_uses());
   done((*session)->AddGraph(*std::move(graph)));
 }
 
@@ -172,6 +175,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
     step.suspension = suspension_.get();
     RETURN_IF_ERROR(suspension_->Check());
   }
+  ASSIGN_OR_RETURN(step.state_use, state_.Enter(step.graph->state_uses()));
   step.units = &step.graph->units();
   step.step_id = args.step_id;
   step.exec_opts = args.exec_opts;
@@ -288,11 +292,35 @@ void Worker::CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGrap
   done(absl::OkStatus());
 }
 
+void Worker::DropMovedState(const MovedState& state) {
+  for (const StateKey& key : state_.MovedAway(state)) {
+    const absl::StatusOr<DeviceName> origin = DeviceName::ParseFull(key.device);
+    if (!origin.ok()) continue;
+    const std::string container = origin->SameTask(task_) ? key.container : ContainerAway(key);
+    for (Device* device : options_.devices) {
+      const DeviceName& name = device->parsed_name();
+      if (name.type != origin->type || name.id != origin->id) continue;
+      for (const absl::Status& deleted : {device->resources()->Delete<Variable>(container, key.name),
+                                          device->resources()->Delete<RefVariable>(container, key.name)}) {
+        deleted.IgnoreError();  // most were never here
+      }
+    }
+  }
+}
+
 void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllRequest* request,
                              tensorflow::CleanupAllResponse*, DoneCallback done) {
+  absl::flat_hash_set<std::string> containers(request->container().begin(), request->container().end());
+  if (containers.empty()) containers.insert(ResourceManager::kDefaultContainer);
+  std::vector<std::string> away;  // of variables that have moved here
+  if (options_.membership != nullptr) {
+    for (const StateHome& home : options_.membership->Get()->view.home()) {
+      if (containers.contains(home.state().container())) away.push_back(ContainerAway(ToStateKey(home.state())));
+    }
+  }
+  containers.insert(away.begin(), away.end());
   for (Device* device : options_.devices) {
-    if (request->container().empty()) device->resources()->ClearContainer(ResourceManager::kDefaultContainer);
-    for (const std::string& container : request->container()) device->resources()->ClearContainer(container);
+    for (const std::string& container : containers) device->resources()->ClearContainer(container);
   }
   done(absl::OkStatus());
 }

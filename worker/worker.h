@@ -23,6 +23,7 @@
 #include "worker/commit/step_participation.h"
 #include "worker/master_watch.h"
 #include "worker/partial_run.h"
+#include "worker/state_guard.h"
 #include "worker/step_table.h"
 #include "worker/wait_watch.h"
 #include "worker/worker_metrics.h"
@@ -103,6 +104,13 @@ class Worker : public WorkerInterface {
   void TracingAsync(const CallOptions& options, const tensorflow::TracingRequest* request,
                     tensorflow::TracingResponse* response, DoneCallback done) override;
 
+  // Begins no more steps that use variables of the cluster's move in progress, and blocks until none runs. See
+  // StateGuard::Fence.
+  absl::Status FenceMove(absl::Time deadline) { return state_.Fence(deadline); }
+  // Deletes the variables that other tasks hold by now: should they come back, they are restored, and old values are
+  // not taken for them.
+  void DropMovedState(const MovedState& state);
+
   // What running steps wait for, those of sessions that have ended included.
   std::vector<StepWait> Waits() const;
   // The steps with state on this worker; for status pages and tests.
@@ -169,6 +177,7 @@ class Worker : public WorkerInterface {
   std::atomic<bool> is_ending_{false};
   const std::shared_ptr<WorkerMetrics> metrics_ = std::make_shared<WorkerMetrics>();
   StepOutcomes outcomes_;
+  StateGuard state_{options_.task, options_.membership};
   StepTable steps_;
   ActiveCount active_;
   mutable Mutex mu_;

@@ -70,6 +70,7 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     BusyPoller* poller = nullptr;                     // StepArgs
     const SuspensionWatch* suspension = nullptr;      // the same
     ActiveCount* active = nullptr;
+    std::shared_ptr<void> state_use;  // of StateGuard
     // For graphs that take part in a commit.
     std::string task;
     StepOutcomes* outcomes = nullptr;

@@ -14,6 +14,8 @@ absl::Status GraphIsLost(absl::string_view graph_handle) {
   return errors::Aborted(kNotFound, graph_handle, ". Possibly, this worker just restarted.");
 }
 
+absl::Status GraphIsStale(absl::string_view reason) { return errors::Aborted(kNotFound, reason); }
+
 bool IsGraphLost(const absl::Status& status) {
   return absl::IsAborted(status) && absl::StrContains(status.message(), kNotFound);
 }

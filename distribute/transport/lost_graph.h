@@ -8,7 +8,9 @@ namespace weir {
 
 // A worker's error: ABORTED, in TensorFlow's words, by which both runtimes' masters recognise it.
 absl::Status GraphIsLost(absl::string_view graph_handle);
-// True if a step failed with this error: its graph must be registered again, even if no task restarted.
+// The same for a graph that the worker has, but that uses variables which are not on the worker: says why.
+absl::Status GraphIsStale(absl::string_view reason);
+// True if a step failed with one of these errors: its graph must be registered again, even if no task restarted.
 bool IsGraphLost(const absl::Status& status);
 
 // A master's error: ABORTED, in TensorFlow's words. The call had no effect.

@@ -59,11 +59,30 @@ absl::StatusOr<ClusterView> MembershipClient::Drain(const CallOptions& options, 
 }
 
 absl::StatusOr<ClusterView> MembershipClient::Leave(const CallOptions& options, const std::string& task,
-                                                    uint64_t incarnation) {
+                                                    uint64_t incarnation, const std::string& successor) {
   LeaveRequest request;
+  request.set_successor(successor);
   request.set_task(task);
   request.set_incarnation(incarnation);
   return Change<LeaveResponse>(channel_, kLeaveMethod, options, request);
+}
+
+absl::StatusOr<ClusterView> MembershipClient::MoveState(const CallOptions& options, const MoveStateRequest& request) {
+  return Change<MoveStateResponse>(channel_, kMoveStateMethod, options, request);
+}
+
+absl::Status MembershipClient::HoldState(const CallOptions& options, const ClusterView& view, bool fence) {
+  HoldStateRequest request;
+  *request.mutable_view() = view;
+  request.set_fence(fence);
+  HoldStateResponse response;
+  return channel_.CallMessage(kHoldStateMethod, options, request, &response);
+}
+
+absl::StatusOr<ListStateResponse> MembershipClient::ListState(const CallOptions& options) {
+  ListStateResponse response;
+  RETURN_IF_ERROR(channel_.CallMessage(kListStateMethod, options, ListStateRequest(), &response));
+  return response;
 }
 
 }  // namespace weir

@@ -15,6 +15,9 @@ inline constexpr char kGetViewMethod[] = "/weir.MembershipService/GetView";
 inline constexpr char kJoinMethod[] = "/weir.MembershipService/Join";
 inline constexpr char kDrainMethod[] = "/weir.MembershipService/Drain";
 inline constexpr char kLeaveMethod[] = "/weir.MembershipService/Leave";
+inline constexpr char kMoveStateMethod[] = "/weir.MembershipService/MoveState";
+inline constexpr char kHoldStateMethod[] = "/weir.MembershipService/HoldState";
+inline constexpr char kListStateMethod[] = "/weir.MembershipService/ListState";
 
 // Reaches a cluster through any of its tasks. Calls block; changes are repeated until the deadline while the task or
 // the registrar cannot be reached. UNIMPLEMENTED from a task of another runtime. Thread-safe.
@@ -27,8 +30,15 @@ class MembershipClient {
   // Also repeated while a process that has just ended may still have the name.
   absl::StatusOr<JoinResponse> Join(const CallOptions& options, const JoinRequest& request);
   absl::StatusOr<ClusterView> Drain(const CallOptions& options, const std::string& task, bool undo = false);
-  // `incarnation` 0: whichever process has the name.
-  absl::StatusOr<ClusterView> Leave(const CallOptions& options, const std::string& task, uint64_t incarnation = 0);
+  // `incarnation` 0: whichever process has the name. `successor`: on which nodes that name the task run afterwards.
+  absl::StatusOr<ClusterView> Leave(const CallOptions& options, const std::string& task, uint64_t incarnation = 0,
+                                    const std::string& successor = "");
+  // A move that began although its answer was lost is cancelled in time: until then the repeated call is
+  // FAILED_PRECONDITION.
+  absl::StatusOr<ClusterView> MoveState(const CallOptions& options, const MoveStateRequest& request);
+  // Of the task itself.
+  absl::Status HoldState(const CallOptions& options, const ClusterView& view, bool fence);
+  absl::StatusOr<ListStateResponse> ListState(const CallOptions& options);
 
  private:
   GrpcChannel channel_;

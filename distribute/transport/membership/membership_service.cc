@@ -44,8 +44,41 @@ std::vector<ServerMethod> MembershipService::Methods() {
                             done(absl::OkStatus());
                           });
                     }};
-  return {std::move(view), Method(kJoinMethod, &Registrar::Join), Method(kDrainMethod, &Registrar::Drain),
-          Method(kLeaveMethod, &Registrar::Leave)};
+  ServerMethod hold{kHoldStateMethod,
+                    [this](ServerCall* call) {
+                      ServeMessage<HoldStateRequest, HoldStateResponse>(
+                          call, [this](const CallOptions& options, auto messages, auto done) {
+                            done(WithOrigin(HoldState(options, messages->request), {.task = membership_->task()}));
+                          });
+                    },
+                    /*long_running=*/true};
+  hold.blocks = true;
+  ServerMethod list{kListStateMethod, [this](ServerCall* call) {
+                      ServeMessage<ListStateRequest, ListStateResponse>(
+                          call, [this](const CallOptions&, auto messages, auto done) {
+                            host_->ListState(&messages->response);
+                            done(absl::OkStatus());
+                          });
+                    }};
+  return {std::move(view),
+          std::move(hold),
+          std::move(list),
+          Method(kJoinMethod, &Registrar::Join),
+          Method(kDrainMethod, &Registrar::Drain),
+          Method(kLeaveMethod, &Registrar::Leave),
+          Method(kMoveStateMethod, &Registrar::MoveState)};
+}
+
+absl::Status MembershipService::HoldState(const CallOptions& options, const HoldStateRequest& request) {
+  RETURN_IF_ERROR(membership_->Adopt(request.view()).status());
+  const int64_t known = membership_->Get()->state.move_epoch();
+  if (known == 0 || known != request.view().move().epoch()) {
+    return errors::FailedPrecondition("The move of epoch ", request.view().move().epoch(), " is not in progress");
+  }
+  // The answer, which says what still runs, must come before the caller gives up.
+  const absl::Duration left = std::min(options.deadline - MonotonicNow(), kPassOnTimeout);
+  const absl::Time deadline = MonotonicNow() + left * 0.9;
+  return request.fence() ? host_->FenceSteps(deadline) : host_->HoldSteps(deadline);
 }
 
 absl::Status MembershipService::PassOn(const char* path, const CallOptions& options,

@@ -1,0 +1,107 @@
+// A master's session while variables move between its tasks.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/clock.h"
+#include "core/op/attr_value.h"
+#include "core/threads/cancellable_sleep.h"
+#include "graph/state_homes.h"
+#include "master/master_session.h"
+
+namespace weir {
+namespace {
+
+// The end of a move is a new view of the cluster, which comes by itself.
+constexpr absl::Duration kPoll = absl::Milliseconds(1);
+// Longer than the registrar lets a move last.
+constexpr absl::Duration kMovePatience = absl::Seconds(30);
+
+StateUse UseOf(const Node& node) {
+  StateUse use;
+  *use.mutable_state() = ToStateName(*StateKeyOf(node));
+  use.set_op(node.op());
+  if (const tensorflow::AttrValue* const dtype = FindAttr(node.def(), "dtype")) use.set_dtype(dtype->type());
+  if (const tensorflow::AttrValue* const shape = FindAttr(node.def(), "shape")) *use.mutable_shape() = shape->shape();
+  return use;
+}
+
+}  // namespace
+
+std::shared_ptr<const ClusterMembership::Snapshot> MasterSession::MovedVariables() const {
+  const SessionTasks::Options& tasks = options_.tasks;
+  if (tasks.membership == nullptr || tasks.isolate_session_state || moves_state_) return nullptr;
+  return tasks.membership->Get();
+}
+
+absl::StatusOr<bool> MasterSession::AwaitMove(const CallOptions& call, const ClientGraph& graph) {
+  const absl::Time began = MonotonicNow();
+  while (true) {
+    if (tasks_.cluster_version() == 0) return true;
+    const auto moved = MovedVariables();
+    if (moved == nullptr) return true;
+    if (!graph.UsesMoving(moved->state)) return graph.IsCurrent(moved->state);
+    const absl::Time next = MonotonicNow() + kPoll;
+    if (next > std::min(call.deadline, began + kMovePatience)) {
+      return errors::Unavailable("Variables of the step are being moved to another task (since epoch ",
+                                 moved->state.move_epoch(), "), and ", moved->view.registrar(),
+                                 ", the cluster's registrar, has not said that this has ended");
+    }
+    RETURN_IF_ERROR(SleepUntil(next, call.cancellation));
+  }
+}
+
+absl::Status MasterSession::HoldMove(absl::Time deadline) {
+  const auto moved = MovedVariables();
+  if (moved == nullptr) return absl::OkStatus();
+  const auto running = [&] {
+    return std::count_if(steps_.begin(), steps_.end(),
+                         [&](const auto& step) { return step.second->graph().UsesMoving(moved->state); });
+  };
+  MutexLock lock(steps_mu_);
+  while (running() > 0) {
+    if (lock.WaitUntil(step_ended_, ToSteady(deadline)) == std::cv_status::timeout && running() > 0) {
+      return errors::Aborted(running(), " steps of session ", options_.number,
+                             " still use variables that are to be moved");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::flat_hash_map<StateKey, int64_t> MasterSession::StepsByVariable() const {
+  MutexLock lock(mu_);
+  absl::flat_hash_map<StateKey, int64_t> steps = earlier_steps_;
+  const auto count = [&](const ClientGraph& graph) {
+    for (const StateKey& key : graph.state_keys()) steps[key] += graph.num_steps();
+  };
+  for (const auto& [signature, graph] : client_graphs_) count(*graph);
+  for (const auto& [handle, callable] : callables_) {
+    const bool is_counted = std::any_of(client_graphs_.begin(), client_graphs_.end(),
+                                        [&](const auto& known) { return known.second == callable->graph; });
+    if (callable->graph != nullptr && !is_counted) count(*callable->graph);
+  }
+  return steps;
+}
+
+void MasterSession::ListState(ListStateResponse* response) const {
+  if (MovedVariables() == nullptr) return;
+  const std::shared_ptr<const Graph> graph = this->graph();
+  if (graph == nullptr) return;
+  const absl::flat_hash_map<StateKey, int64_t> steps = StepsByVariable();
+  const std::unique_ptr<Graph> copy = graph->Clone();
+  for (const SharedState& shared : FindSharedState(copy.get())) {
+    StateGroup* const group = response->add_group();
+    group->set_obstacle(shared.obstacle);
+    group->mutable_device_filter()->Assign(options_.tasks.device_filters.begin(), options_.tasks.device_filters.end());
+    absl::flat_hash_set<StateKey> listed;
+    for (const Node* node : shared.variables) {
+      const StateKey key = *StateKeyOf(*node);
+      if (!listed.insert(key).second) continue;
+      *group->add_use() = UseOf(*node);
+      const auto counted = steps.find(key);
+      if (counted != steps.end()) group->set_steps(std::max(group->steps(), counted->second));
+    }
+  }
+}
+
+}  // namespace weir
