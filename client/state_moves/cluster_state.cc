@@ -1,0 +1,128 @@
+#include "client/state_moves/cluster_state.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/device/device_name.h"
+#include "core/tensor/tensor_shape.h"
+#include "core/tensor/types.h"
+#include "distribute/membership/cluster_view.h"
+#include "distribute/transport/membership/membership_client.h"
+
+namespace weir {
+namespace {
+
+std::string TaskOf(const StateName& state) {
+  const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(state.device());
+  return device.ok() ? device->TaskName() : "";
+}
+
+int64_t BytesOf(const StateUse& use) {
+  const absl::StatusOr<PartialTensorShape> shape = PartialTensorShape::FromProto(use.shape());
+  if (!shape.ok() || !shape->IsFullyDefined()) return 0;
+  const absl::StatusOr<TensorShape> full = shape->AsTensorShape();
+  if (!full.ok()) return 0;
+  return full->num_elements() * static_cast<int64_t>(DataTypeSize(static_cast<DataType>(use.dtype())));
+}
+
+// Sets of the answers' groups that share variables.
+class GroupSets {
+ public:
+  explicit GroupSets(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
+  size_t Root(size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void Join(size_t a, size_t b) { parent_[std::max(Root(a), Root(b))] = std::min(Root(a), Root(b)); }
+
+ private:
+  std::vector<size_t> parent_;
+};
+
+}  // namespace
+
+bool VariableGroup::IsReachedOn(const std::string& task) const {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
+  const auto matches = [&](const std::string& filter) {
+    const absl::StatusOr<DeviceName> spec = DeviceName::Parse(filter);
+    return spec.ok() && name.ok() && name->IsCompatibleWith(*spec);
+  };
+  return std::all_of(device_filters.begin(), device_filters.end(), [&](const std::vector<std::string>& filters) {
+    return filters.empty() || std::any_of(filters.begin(), filters.end(), matches);
+  });
+}
+
+std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answers, const MovedState& moved) {
+  std::vector<const StateGroup*> parts;
+  for (const ListStateResponse& answer : answers) {
+    for (const StateGroup& group : answer.group()) parts.push_back(&group);
+  }
+  GroupSets sets(parts.size());
+  std::map<StateKey, size_t> first_with;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for (const StateUse& use : parts[i]->use()) {
+      const auto [known, is_new] = first_with.try_emplace(ToStateKey(use.state()), i);
+      if (!is_new) sets.Join(i, known->second);
+    }
+  }
+  std::map<size_t, VariableGroup> groups;
+  std::map<size_t, std::map<StateKey, const StateUse*>> variables;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    VariableGroup& group = groups[sets.Root(i)];
+    group.steps += parts[i]->steps();
+    if (group.obstacle.empty()) group.obstacle = parts[i]->obstacle();
+    group.device_filters.emplace_back(parts[i]->device_filter().begin(), parts[i]->device_filter().end());
+    for (const StateUse& use : parts[i]->use()) variables[sets.Root(i)].try_emplace(ToStateKey(use.state()), &use);
+  }
+  std::vector<VariableGroup> joined;
+  for (auto& [root, group] : groups) {
+    for (const auto& [key, use] : variables[root]) {
+      const std::string home = moved.HomeOf(key);
+      const std::string task = home.empty() ? TaskOf(use->state()) : home;
+      // Those that have never moved follow the others.
+      if (group.task.empty() || !home.empty()) group.task = task;
+      group.bytes += BytesOf(*use);
+      group.variables.push_back(*use);
+    }
+    joined.push_back(std::move(group));
+  }
+  std::sort(joined.begin(), joined.end(), [](const VariableGroup& a, const VariableGroup& b) {
+    return ToStateKey(a.variables[0].state()) < ToStateKey(b.variables[0].state());
+  });
+  return joined;
+}
+
+absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
+  const CallOptions call{.deadline = MonotonicNow() + absl::Seconds(10)};
+  ClusterState state;
+  MembershipClient any(address);
+  ASSIGN_OR_RETURN(state.view, any.GetView(call));
+  std::vector<std::string> tasks;
+  std::vector<std::string> addresses;
+  for (const Member& member : state.view.member()) {
+    if (member.state() == Member::JOINING) continue;
+    tasks.push_back(TaskNameOf(member));
+    addresses.push_back(member.address());
+  }
+  std::vector<absl::StatusOr<ListStateResponse>> answers(tasks.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    threads.emplace_back([&, i] { answers[i] = MembershipClient(addresses[i]).ListState(call); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<ListStateResponse> known;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (answers[i].ok()) {
+      known.push_back(*std::move(answers[i]));
+    } else {
+      state.silent.push_back(tasks[i]);
+    }
+  }
+  state.groups = JoinGroups(known, MovedState(state.view));
+  return state;
+}
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+// The variables of a cluster, and where they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "distribute/membership/moved_state.h"
+#include "weir/membership.pb.h"
+
+namespace weir {
+
+// Variables that the graphs of some sessions use together, a weight and its momentum for example. They can only move
+// together.
+struct VariableGroup {
+  std::vector<StateUse> variables;  // by name
+  std::string task;                 // that holds them: "/job:ps/replica:0/task:0"
+  int64_t bytes = 0;                // of those with a static shape
+  int64_t steps = 0;                // of the sessions that use them, since these began
+  std::string obstacle;             // why they cannot be moved; empty: they can
+  // Each a session's, which reaches only tasks that match one of them; empty: all.
+  std::vector<std::vector<std::string>> device_filters;
+
+  // Whether all sessions reach the task.
+  bool IsReachedOn(const std::string& task) const;
+};
+
+struct ClusterState {
+  ClusterView view;
+  std::vector<VariableGroup> groups;  // by the name of their first variable
+  std::vector<std::string> silent;    // tasks that did not answer: variables that only their sessions use are unknown
+};
+
+// Asks all tasks of the cluster, `address` being one of them, for the variables in the graphs of their sessions.
+// Blocks, for ten seconds at most.
+absl::StatusOr<ClusterState> LookAtCluster(const std::string& address);
+
+// What the tasks' answers add up to: groups that share a variable become one.
+std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answers, const MovedState& moved);
+
+}  // namespace weir

@@ -1,0 +1,183 @@
+#include "client/state_moves/state_mover.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "client/ops.h"
+#include "client/session.h"
+#include "core/clock.h"
+#include "core/device/device_name.h"
+#include "core/tensor/tensor_shape.h"
+#include "distribute/membership/cluster_view.h"
+#include "distribute/transport/membership/membership_client.h"
+#include "graph/state_homes.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+
+namespace weir {
+namespace {
+
+CallOptions Within(absl::Duration timeout) { return {.deadline = MonotonicNow() + timeout}; }
+
+// A variable on one task.
+struct Place {
+  std::string device, container;
+};
+
+absl::StatusOr<Place> PlaceOn(const StateKey& key, const std::string& task) {
+  ASSIGN_OR_RETURN(const DeviceName origin, DeviceName::ParseFull(key.device));
+  ASSIGN_OR_RETURN(const DeviceName wanted, DeviceName::Parse(task));
+  const bool is_origin = origin.SameTask(wanted);
+  return Place{origin.OverriddenBy(wanted).ToString(), is_origin ? key.container : ContainerAway(key)};
+}
+
+// Copies variables between two tasks.
+class Copier {
+ public:
+  static absl::StatusOr<std::unique_ptr<Copier>> Prepare(const std::string& address, const VariableGroup& group,
+                                                         const std::string& task) {
+    auto copier = std::unique_ptr<Copier>(new Copier);
+    for (const StateUse& use : group.variables) RETURN_IF_ERROR(copier->Add(use, group.task, task));
+    RETURN_IF_ERROR(copier->scope_.status());
+    SessionOptions options;
+    for (const std::string& end : {group.task, task}) options.config->add_device_filters(end);
+    auto* const rewrite = options.config->mutable_graph_options()->mutable_rewrite_options();
+    rewrite->add_custom_optimizers()->set_name(kMovesStateOptimizer);
+    ASSIGN_OR_RETURN(copier->session_, Session::Connect(absl::StrCat("grpc://", address), copier->scope_, options));
+    // Registers the graphs, which takes most of the time.
+    ASSIGN_OR_RETURN(copier->are_initialized_, copier->session_->MakeCallable({}, copier->flags_));
+    ASSIGN_OR_RETURN(copier->copy_all_, copier->session_->MakeCallable({}, {}, copier->copies_));
+    return copier;
+  }
+
+  // Returns the number of variables that have a value.
+  absl::StatusOr<int> Copy() {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> flags, are_initialized_->Run({}));
+    std::vector<Operation> some;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i].scalar<bool>()) some.push_back(copies_[i]);
+    }
+    if (some.empty()) return 0;
+    const bool all = some.size() == copies_.size();
+    RETURN_IF_ERROR(all ? copy_all_->Run({}).status() : session_->RunTargets(some));
+    return static_cast<int>(some.size());
+  }
+
+ private:
+  absl::Status Add(const StateUse& use, const std::string& from_task, const std::string& to_task) {
+    const StateKey key = ToStateKey(use.state());
+    ASSIGN_OR_RETURN(const Place from, PlaceOn(key, from_task));
+    ASSIGN_OR_RETURN(const Place to, PlaceOn(key, to_task));
+    ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialTensorShape::FromProto(use.shape()));
+    const Scope source = scope_.WithDevice(from.device), target = scope_.WithDevice(to.device);
+    const auto dtype = static_cast<DataType>(use.dtype());
+    if (use.op() == "VarHandleOp") {
+      const auto variable = [&](const Scope& scope, const Place& place) {
+        return ops::VarHandleOp(scope, dtype, shape, {.container = place.container, .shared_name = key.name});
+      };
+      const Output handle = variable(source, from);
+      flags_.push_back(ops::VarIsInitializedOp(source, handle));
+      copies_.push_back(
+          ops::AssignVariableOp(target, variable(target, to), ops::ReadVariableOp(source, handle, dtype)));
+      return absl::OkStatus();
+    }
+    const auto variable = [&](const Scope& scope, const Place& place) {
+      return ops::VariableV2(scope, shape, dtype, {.container = place.container, .shared_name = key.name});
+    };
+    const Output ref = variable(source, from);
+    flags_.push_back(ops::IsVariableInitialized(source, ref));
+    copies_.push_back(
+        ops::Assign(target, variable(target, to), ops::Identity(source, ref), {.validate_shape = false}).op());
+    return absl::OkStatus();
+  }
+
+  Scope scope_ = Scope::NewRoot();
+  std::vector<Output> flags_;      // whether each has a value
+  std::vector<Operation> copies_;  // of each
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Session::Callable> are_initialized_, copy_all_;
+};
+
+// A task without an answer may be down, hung or cut off: the fence keeps its steps away.
+bool HasNoAnswer(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsUnimplemented(status) ||
+         absl::IsCancelled(status);
+}
+
+// All masters hold back their steps, and the task that gets the variables knows that it does.
+absl::Status HoldSteps(const ClusterView& view, const std::string& target, absl::Duration timeout) {
+  std::vector<std::thread> threads;
+  std::vector<absl::Status> held(view.member_size());
+  for (int i = 0; i < view.member_size(); ++i) {
+    if (view.member(i).state() == Member::JOINING) continue;
+    threads.emplace_back([&, i] {
+      held[i] = MembershipClient(view.member(i).address()).HoldState(Within(timeout), view, /*fence=*/false);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < view.member_size(); ++i) {
+    const std::string task = TaskNameOf(view.member(i));
+    if (!held[i].ok() && (task == target || !HasNoAnswer(held[i]))) {
+      return Annotate(held[i], absl::StrCat("Holding back steps on ", task));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> AddressOf(const ClusterView& view, const std::string& task) {
+  if (const Member* const member = FindMember(view, task)) return member->address();
+  return errors::NotFound("Task ", task, " is not in the cluster");
+}
+
+}  // namespace
+
+absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const ClusterView& view,
+                                              const VariableGroup& group, const std::string& task,
+                                              const StateMoveOptions& options) {
+  if (!group.obstacle.empty()) {
+    return errors::FailedPrecondition("Variable '", group.variables[0].state().name(),
+                                      "' cannot be moved: ", group.obstacle);
+  }
+  if (!group.IsReachedOn(task)) {
+    return errors::FailedPrecondition("Variable '", group.variables[0].state().name(), "' cannot be moved to ", task,
+                                      ": the device filters of a session that uses it leave that task out");
+  }
+  if (task == group.task) return StateMoveReport();
+  ASSIGN_OR_RETURN(const std::string source, AddressOf(view, group.task));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, group, task));
+  MoveStateRequest begin;
+  for (const StateUse& use : group.variables) {
+    StateHome* const home = begin.mutable_begin()->add_home();
+    *home->mutable_state() = use.state();
+    home->set_task(task);
+  }
+  MembershipClient cluster(address);
+  const absl::Time start = MonotonicNow();
+  ASSIGN_OR_RETURN(const ClusterView moving, cluster.MoveState(Within(options.call_timeout), begin));
+  const int64_t move = moving.move().epoch();
+  absl::Cleanup cancel = [&] {
+    MoveStateRequest request;
+    request.set_cancel(move);
+    cluster.MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
+  };
+  const auto left = [&] { return start + options.max_pause - MonotonicNow(); };
+  RETURN_IF_ERROR(HoldSteps(moving, task, std::min(options.hold_timeout, left())));
+  RETURN_IF_ERROR(MembershipClient(source).HoldState(Within(left()), moving, /*fence=*/true));
+  ASSIGN_OR_RETURN(const int copied, copier->Copy());
+  if (left() <= absl::ZeroDuration()) {
+    return errors::DeadlineExceeded(
+        "Moving variable '", group.variables[0].state().name(), "' and what moves with it (", group.bytes,
+        " bytes) took longer than steps may wait, ", absl::FormatDuration(options.max_pause));
+  }
+  std::move(cancel).Cancel();
+  MoveStateRequest finish;
+  finish.set_finish(move);
+  RETURN_IF_ERROR(cluster.MoveState(Within(options.call_timeout), finish).status());
+  return StateMoveReport{.variables = copied, .bytes = group.bytes, .pause = MonotonicNow() - start};
+}
+
+}  // namespace weir
