@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "client/state_moves/hand_over.h"
+#include "client/state_moves/rebalance.h"
 #include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/membership/cluster_view.h"
@@ -76,7 +78,43 @@ absl::Status AwaitSteps(const std::string& task, const std::string& address, abs
   }
 }
 
+absl::StatusOr<BalanceMeasure> MeasureOf(const std::string& name) {
+  if (name == "bytes") return BalanceMeasure::kBytes;
+  if (name == "steps") return BalanceMeasure::kSteps;
+  if (name == "traffic") return BalanceMeasure::kTraffic;
+  return errors::InvalidArgument("Variables are balanced by bytes, steps or traffic, not '", name, "'");
+}
+
+// Lines about moves, as they are made.
+void Narrate(bool only_plan, std::ostream& out, RebalanceOptions* options) {
+  const auto name = [](const VariableGroup& group) {
+    const size_t others = group.variables.size() - 1;
+    return others == 0 ? group.variables[0].state().name()
+                       : absl::StrFormat("%s and %d more", group.variables[0].state().name(), others);
+  };
+  if (only_plan) {
+    options->planned = [=, &out](const VariableGroup& group, const std::string& task) {
+      out << absl::StrFormat("%s (%d bytes): %s -> %s\n", name(group), group.bytes, group.task, task);
+    };
+  }
+  options->moved = [=, &out](const VariableGroup& group, const std::string& task, const StateMoveReport& report) {
+    out << absl::StrFormat("%s (%d bytes): %s -> %s, steps waited for at most %s\n", name(group), group.bytes,
+                           group.task, task, absl::FormatDuration(absl::Ceil(report.pause, absl::Microseconds(100))))
+        << std::flush;
+  };
+}
+
 }  // namespace
+
+absl::Status RebalanceVariables(const RebalanceCommand& command, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
+  ASSIGN_OR_RETURN(const BalanceMeasure measure, MeasureOf(command.by));
+  RebalanceOptions options{.job = command.job, .policy = BalanceBy(measure), .only_plan = command.dry_run};
+  if (measure != BalanceMeasure::kBytes) options.window = command.window;
+  options.move.max_pause = command.max_pause;
+  Narrate(command.dry_run, out, &options);
+  return Rebalance(address, options);
+}
 
 absl::Status PrintMembers(const std::string& target, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(target));
@@ -99,10 +137,28 @@ absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
     }
   }
   ASSIGN_OR_RETURN(ClusterView view, client.Drain(Call(), task, command.undo));
+  std::string successor;
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
+  if (!command.undo && !command.keep_variables && name.job == kParameterServerJob) {
+    RebalanceOptions options{.job = *name.job};
+    Narrate(false, out, &options);
+    absl::StatusOr<std::string> handed_over = HandOverVariables(address, task, options);
+    if (!handed_over.ok()) {
+      return Annotate(handed_over.status(),
+                      "The task drains, but did not hand over what it has; --keep-variables leaves that there");
+    }
+    successor = *std::move(handed_over);
+  }
   if (command.remove) {
     const Member* const member = FindMember(view, task);
-    if (member != nullptr) RETURN_IF_ERROR(AwaitSteps(task, member->address(), command.timeout));
-    ASSIGN_OR_RETURN(view, client.Leave(Call(), task));
+    const std::string leaving = member != nullptr ? member->address() : "";
+    const auto await_steps = [&] {
+      return leaving.empty() ? absl::OkStatus() : AwaitSteps(task, leaving, command.timeout);
+    };
+    // With a successor, new steps do not need the task.
+    if (successor.empty()) RETURN_IF_ERROR(await_steps());
+    ASSIGN_OR_RETURN(view, client.Leave(Call(), task, 0, successor));
+    if (!successor.empty()) RETURN_IF_ERROR(await_steps());
   }
   Print(view, out);
   return absl::OkStatus();

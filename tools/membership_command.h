@@ -14,12 +14,25 @@ absl::Status PrintMembers(const std::string& target, std::ostream& out);
 
 struct DrainCommand {
   std::string target;
-  std::string task;     // "/job:worker/task:2"
-  bool undo = false;    // the task gets new work again
-  bool remove = false;  // remove it from the cluster once no step runs on it
+  std::string task;             // "/job:worker/task:2"
+  bool undo = false;            // the task gets new work again
+  bool remove = false;          // remove it from the cluster once no step runs on it
+  bool keep_variables = false;  // leave them on the task
   absl::Duration timeout = absl::Minutes(1);
 };
-// weir drain grpc://HOST:PORT TASK: marks the task, and prints the tasks as PrintMembers does.
+// weir drain grpc://HOST:PORT TASK: marks the task, moves its variables to others of its job, and prints the tasks as
+// PrintMembers does.
 absl::Status DrainTask(const DrainCommand& command, std::ostream& out);
+
+struct RebalanceCommand {
+  std::string target;
+  std::string job = "ps";
+  std::string by = "bytes";  // or "steps", "traffic"
+  absl::Duration window = absl::Seconds(2);
+  absl::Duration max_pause = absl::Seconds(5);
+  bool dry_run = false;
+};
+// weir rebalance grpc://HOST:PORT: spreads variables over the tasks of a job, and prints a line for each move.
+absl::Status RebalanceVariables(const RebalanceCommand& command, std::ostream& out);
 
 }  // namespace weir

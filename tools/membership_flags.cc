@@ -19,12 +19,26 @@ CommandDocs MembersDocs() {
 CommandDocs DrainDocs() {
   return {.description =
               "Marks a task so that it gets no new work: masters place nodes without a device of their own elsewhere. "
-              "Steps and variables that are on the task stay there. With --remove, the task leaves the cluster once no "
-              "step runs on it; its process, which does not join again, must then be stopped.",
+              "The variables of a parameter server (a task of job ps) are moved to the others, while training goes on; "
+              "what else is on the task stays there. With --remove, the task leaves the cluster once no step runs on "
+              "it; its process, which does not join again, must then be stopped.",
           .examples = {{"weir drain grpc://127.0.0.1:2222 /job:worker/task:2", "Gives worker 2 no new work"},
                        {"weir drain --remove grpc://127.0.0.1:2222 /job:worker/task:2", "And removes it"}},
           .exit_codes = {{"0", "All tasks that answer know of it."},
                          {"1", "There is no such task, the cluster's registrar does not answer, or steps did not end."},
+                         {"2", "A flag is wrong."}}};
+}
+
+CommandDocs RebalanceDocs() {
+  return {.description =
+              "Moves variables between the tasks of a job while sessions run, so that each has an even share: after "
+              "tasks have joined, for example. Variables that one op uses together, such as a weight and its momentum, "
+              "move together. Steps that use them wait for some milliseconds; none fails. Prints a line for each move.",
+          .examples = {{"weir rebalance grpc://127.0.0.1:2222", "Evens the bytes of variables on job ps"},
+                       {"weir rebalance --by traffic --dry-run grpc://127.0.0.1:2222",
+                        "Shows what would move to even the bytes that steps use"}},
+          .exit_codes = {{"0", "The variables are spread evenly."},
+                         {"1", "A move failed: the variables are where the lines before say."},
                          {"2", "A flag is wrong."}}};
 }
 
@@ -47,6 +61,8 @@ void AddMembershipCommands(CommandLine& line) {
   CLI::Option* const undo = drain->add_flag("--undo", flags->command.undo, "Give it work again");
   drain->add_flag("--remove", flags->command.remove, "Remove it from the cluster when its steps have ended")
       ->excludes(undo);
+  drain->add_flag("--keep-variables", flags->command.keep_variables, "Do not move a parameter server's variables")
+      ->excludes(undo);
   drain->add_option("--timeout", flags->timeout, "Seconds for its steps to end")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
@@ -54,6 +70,33 @@ void AddMembershipCommands(CommandLine& line) {
   line.Runs(drain, [flags] {
     flags->command.timeout = absl::Seconds(flags->timeout);
     return UsageExitCodeOf(DrainTask(flags->command, std::cout));
+  });
+
+  struct RebalanceFlags {
+    RebalanceCommand command;
+    double window = 2, max_pause = 5;
+  };
+  auto balance = std::make_shared<RebalanceFlags>();
+  CLI::App* const rebalance =
+      line.Add(line.root(), "rebalance", "Spread variables evenly over parameter servers", RebalanceDocs());
+  rebalance->add_option("TARGET", balance->command.target, "grpc://HOST:PORT of any task")->required();
+  rebalance->add_option("--job", balance->command.job, "The job whose tasks hold them")->capture_default_str();
+  rebalance->add_option("--by", balance->command.by, "What each task gets an equal part of")
+      ->check(CLI::IsMember({"bytes", "steps", "traffic"}))
+      ->capture_default_str();
+  rebalance->add_option("--window", balance->window, "Seconds to count steps for, by steps or traffic")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  rebalance->add_option("--max-pause", balance->max_pause, "Seconds that steps may wait for a move, which else fails")
+      ->check(CLI::Range(0.001, 9.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  rebalance->add_flag("--dry-run", balance->command.dry_run, "Only print what would move");
+  line.Runs(rebalance, [balance] {
+    balance->command.window = absl::Seconds(balance->window);
+    balance->command.max_pause = absl::Seconds(balance->max_pause);
+    return UsageExitCodeOf(RebalanceVariables(balance->command, std::cout));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
+#include "tools/variable_share.h"
 
 namespace weir {
 namespace {
@@ -36,6 +38,8 @@ constexpr absl::Duration kShortestLease = absl::Milliseconds(100);
 // For kernels that ignore the cancellation of their step.
 constexpr absl::Duration kStopLimit = absl::Seconds(6);
 constexpr absl::Duration kLimit = absl::Seconds(10);
+// For a parameter server that joined, to move its variables away.
+constexpr absl::Duration kHandOverLimit = absl::Seconds(60);
 constexpr int kStoppedAnyway = 3;
 
 // Includes SIGHUP, for a closed terminal, unless it is ignored, as by nohup.
@@ -75,12 +79,12 @@ absl::Status CheckThreads() {
   return status;
 }
 
-// Ends the process if an orderly shutdown takes too long, or on a second signal.
-void StartWatchdog() {
-  const auto watch = [] {
+// Ends the process if an orderly shutdown takes longer than this, or on a second signal.
+void StartWatchdog(absl::Duration limit) {
+  const auto watch = [limit] {
     sigset_t signals = StopSignals();
     sigdelset(&signals, SIGHUP);  // a closing terminal sends it more than once
-    const absl::Time deadline = MonotonicNow() + kLimit;
+    const absl::Time deadline = MonotonicNow() + limit;
     int signal = 0;
     do {  // retried when interrupted by a debugger or SIGCONT
       timespec left = absl::ToTimespec(std::max(absl::ZeroDuration(), deadline - MonotonicNow()));
@@ -95,7 +99,7 @@ void StartWatchdog() {
   try {
     std::thread(watch).detach();
   } catch (const std::system_error&) {  // no thread for it: the system then ends the process
-    alarm(static_cast<unsigned>(absl::ToInt64Seconds(kLimit)));
+    alarm(static_cast<unsigned>(absl::ToInt64Seconds(limit)));
   }
 }
 
@@ -270,10 +274,13 @@ absl::Status RunServer(const ServerCommand& command) {
     RETURN_IF_ERROR(WriteStringToFile(files.get(), command.ready_file, server->address() + "\n"));
   }
   Notify(command.environment, "READY=1");
+  std::optional<VariableShare> share;
+  if (!command.join.empty() && !command.no_rebalance) share.emplace(server->address(), server->task());
   const int signal = WaitForStopSignal();
   Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
-  StartWatchdog();
+  StartWatchdog(kLimit + (share.has_value() ? kHandOverLimit : absl::ZeroDuration()));
+  if (share.has_value()) share->HandOver();
   if (const absl::Status stopped = server->Stop(kPatience, kStopLimit); !stopped.ok()) {
     WEIR_LOG(ERROR).With("task", server->task()) << stopped.message() << "; stopped anyway";
     _exit(kStoppedAnyway);  // its steps still run

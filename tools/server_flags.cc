@@ -71,6 +71,10 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
                  "HOST or HOST:PORT at which the other tasks reach a task that joins (as bound by default)")
       ->type_name("ADDRESS")
       ->group(kGroup);
+  app.add_flag(
+         "--no-rebalance", server.no_rebalance,
+         "With --join: a parameter server (--job ps) takes no share of the variables, and hands none over at the end")
+      ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")
       ->type_name("auto|tf_config|kubernetes|mpi|torchrun|slurm")

@@ -13,6 +13,7 @@
 #include "client/optimizer.h"
 #include "client/saver.h"
 #include "client/session.h"
+#include "client/state_moves/rebalance.h"
 #include "client/strategy/mirrored_strategy.h"
 #include "client/strategy/per_replica_feeds.h"
 #include "distribute/cluster/cluster_resolver.h"
@@ -27,6 +28,23 @@ namespace {
 [[maybe_unused]] absl::Status SetOptionsByText() {
   SessionOptions options;
   RETURN_IF_ERROR(options.config.MergeText("allow_soft_placement: true device_count { key: 'CPU' value: 4 }"));
+  return absl::OkStatus();
+}
+
+// docs/membership.md
+
+[[maybe_unused]] absl::Status MoveByUse() {
+  // Keeps what is used most apart from the rest.
+  RebalanceOptions options;
+  options.policy = [](const ClusterState& state, const std::vector<std::string>& tasks) {
+    std::vector<PlannedMove> moves;
+    for (size_t i = 0; i < state.groups.size(); ++i) {
+      const std::string& task = state.groups[i].steps > 1000 ? tasks.front() : tasks.back();
+      if (state.groups[i].obstacle.empty() && state.groups[i].task != task) moves.push_back({i, task});
+    }
+    return moves;
+  };
+  RETURN_IF_ERROR(Rebalance("127.0.0.1:2222", options));
   return absl::OkStatus();
 }
 

@@ -1,0 +1,364 @@
+// Variables that move between real processes while sessions train them.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/ops.h"
+#include "client/session.h"
+#include "client/state_moves/rebalance.h"
+#include "core/clock.h"
+#include "core/files/scratch_directory_testing.h"
+#include "core/logging.h"
+#include "core/testing.h"
+#include "distribute/cluster/joined_server.h"
+#include "distribute/cluster/process_cluster.h"
+#include "distribute/membership/cluster_view.h"
+#include "distribute/transport/membership/membership_client.h"
+#include "tests/command_line/weir_output.h"
+
+namespace weir {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr char kPs0[] = "/job:ps/task:0", kWorker0[] = "/job:worker/task:0";
+constexpr int64_t kWidth = 1000;
+
+CallOptions Soon() { return {.deadline = MonotonicNow() + absl::Seconds(30)}; }
+
+std::string Full(const std::string& job, int index) { return absl::StrCat("/job:", job, "/replica:0/task:", index); }
+
+// A client that trains a weight, with a slot that the same op updates, and counts its steps in a reference variable.
+class Trainer {
+ public:
+  Trainer(const std::string& target, const std::string& prefix) {
+    const Scope ps = scope_.WithDevice(kPs0), worker = scope_.WithDevice(kWorker0);
+    const TensorShape shape({kWidth});
+    weight_ = ops::VarHandleOp(ps, DT_FLOAT, shape, {.shared_name = absl::StrCat(prefix, "weight")});
+    slot_ = ops::VarHandleOp(ps, DT_FLOAT, shape, {.shared_name = absl::StrCat(prefix, "slot")});
+    count_ = ops::VariableV2(ps, TensorShape(), DT_INT64, {.shared_name = absl::StrCat(prefix, "count")});
+    const Output zeros = ops::Fill(ps, AsTensor<int32_t>({kWidth}), 0.0f);
+    initialize_ = {ops::AssignVariableOp(ps, weight_, zeros), ops::AssignVariableOp(ps, slot_, zeros),
+                   ops::Assign(ps, count_, AsScalar<int64_t>(0)).op()};
+    // weight -= gradient * 1, slot += gradient squared: the gradient depends on the weight, which is pulled.
+    read_ = ops::ReadVariableOp(worker, weight_, DT_FLOAT);
+    const Output gradient = ops::Sub(worker, ops::Mul(worker, read_, 0.0f), 1.0f);
+    train_ = {ops::ResourceApplyMomentum(ps, weight_, slot_, 1.0f, gradient, 0.0f),
+              ops::AssignAdd(ps, count_, AsScalar<int64_t>(1)).op()};
+    counted_ = ops::Identity(worker, count_);
+    auto session = Session::Connect(target, scope_);
+    EXPECT_THAT(session.status(), IsOk());
+    if (session.ok()) session_ = *std::move(session);
+  }
+
+  absl::Status Initialize() { return session_->RunTargets(initialize_); }
+  absl::Status Train() { return session_->RunTargets(train_); }
+  // The number of steps that took effect: on all elements of the weight, and by the count.
+  absl::StatusOr<std::pair<std::vector<float>, int64_t>> Read() {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> values, session_->Run({read_, counted_}));
+    const float* const weight = values[0].data<float>();
+    return std::make_pair(std::vector<float>(weight, weight + kWidth), values[1].scalar<int64_t>());
+  }
+
+ private:
+  Scope scope_ = Scope::NewRoot();
+  Output weight_, slot_, count_, read_, counted_;
+  std::vector<Operation> initialize_, train_;
+  std::unique_ptr<Session> session_;
+};
+
+// Trains on a thread of its own until it is destroyed.
+class Training {
+ public:
+  explicit Training(Trainer* trainer)
+      : thread_([this, trainer] {
+          while (!stops_) {
+            const absl::Status status = trainer->Train();
+            ++(status.ok() ? done_ : failed_);
+            if (!status.ok()) WEIR_LOG(WARNING) << status.ToString();
+          }
+        }) {}
+  ~Training() { Stop(); }
+  void Stop() {
+    stops_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  int done() const { return done_; }
+  int failed() const { return failed_; }
+  // Blocks until that many more steps are done, for a minute.
+  bool Advance(int steps) const {
+    const int until = done_ + steps;
+    const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+    while (done_ < until && MonotonicNow() < deadline) std::this_thread::yield();
+    return done_ >= until;
+  }
+
+ private:
+  std::atomic<bool> stops_{false};
+  std::atomic<int> done_{0}, failed_{0};
+  std::thread thread_;
+};
+
+class StateMovesTest : public testing::Test {
+ protected:
+  void Start(std::vector<std::string> flags = {}) {
+    ASSERT_OK_AND_ASSIGN(cluster_, ProcessCluster::Start({.program = WEIR_PROGRAM,
+                                                          .jobs = {{"chief", 1}, {"ps", 2}, {"worker", 1}},
+                                                          .flags = std::move(flags)}));
+  }
+  std::unique_ptr<JoinedServer> JoinPs(std::vector<std::string> flags = {"--no-rebalance"}) {
+    auto joined = JoinedServer::Start({.program = WEIR_PROGRAM,
+                                       .job = "ps",
+                                       .target = cluster_->Target("chief", 0),
+                                       .flags = std::move(flags),
+                                       .directory = directory_.path(),
+                                       .name = absl::StrCat("joined_", ++joined_)});
+    EXPECT_THAT(joined.status(), IsOk());
+    return *std::move(joined);
+  }
+  std::string Address(const std::string& job = "chief", int index = 0) const {
+    return *cluster_->spec().AddressOf(job, index);
+  }
+  ClusterState Look() const {
+    auto state = LookAtCluster(Address());
+    EXPECT_THAT(state.status(), IsOk());
+    return state.value_or(ClusterState());
+  }
+  // Moves all variables to a task; returns the longest pause.
+  absl::StatusOr<absl::Duration> MoveAll(const std::string& task, const StateMoveOptions& options = {}) {
+    const ClusterState state = Look();
+    absl::Duration longest;
+    for (const VariableGroup& group : state.groups) {
+      ASSIGN_OR_RETURN(const StateMoveReport report, MoveVariables(Address(), state.view, group, task, options));
+      longest = std::max(longest, report.pause);
+    }
+    return longest;
+  }
+  void ExpectAllOn(const std::string& task) const {
+    for (const VariableGroup& group : Look().groups) {
+      EXPECT_EQ(group.task, task) << group.variables[0].state().name();
+    }
+  }
+  // A task that was suspended rejects steps for a while.
+  void ExpectSteps(Trainer& trainer, int steps) {
+    const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+    auto tried = trainer.Read();
+    while (absl::IsUnavailable(tried.status()) && MonotonicNow() < deadline) tried = trainer.Read();
+    ASSERT_OK_AND_ASSIGN(const auto read, tried);
+    EXPECT_THAT(read.first, Each(static_cast<float>(steps)));
+    EXPECT_EQ(read.second, steps);
+  }
+
+  ScratchDirectory directory_;
+  int joined_ = 0;
+  std::unique_ptr<ProcessCluster> cluster_;
+};
+
+TEST_F(StateMovesTest, StepsOfTwoMastersGoOnWhileTheirVariablesMove) {
+  Start();
+  const auto joined = JoinPs();
+  Trainer one(cluster_->Target("chief", 0), "shared/"), other(cluster_->Target("worker", 0), "shared/");
+  ASSERT_THAT(one.Initialize(), IsOk());
+  {
+    Training first(&one), second(&other);
+    for (const int index : {1, 2, 0, 2, 1, 0, 1, 2}) {
+      ASSERT_TRUE(first.Advance(5) && second.Advance(5));
+      ASSERT_THAT(MoveAll(Full("ps", index)).status(), IsOk());
+      ExpectAllOn(Full("ps", index));
+    }
+    ASSERT_TRUE(first.Advance(5) && second.Advance(5));
+    first.Stop();
+    second.Stop();
+    EXPECT_EQ(first.failed() + second.failed(), 0);
+    ExpectSteps(one, first.done() + second.done());
+    ExpectSteps(other, first.done() + second.done());
+  }
+  // A session that begins now finds them too.
+  Trainer late(cluster_->Target("ps", 1), "shared/");
+  ASSERT_OK_AND_ASSIGN(const auto before, one.Read());
+  ASSERT_THAT(late.Train(), IsOk());
+  ExpectSteps(late, static_cast<int>(before.second) + 1);
+}
+
+TEST_F(StateMovesTest, VariablesOfOneNameOnTwoTasksStayApart) {
+  Start();
+  const auto set_on = [this](const char* device, float value, const Scope& scope, std::vector<Operation>* set) {
+    const Output handle = ops::VarHandleOp(scope.WithDevice(device), DT_FLOAT, TensorShape(), {.shared_name = "same"});
+    set->push_back(ops::AssignVariableOp(scope, handle, AsScalar(value)));
+    return ops::ReadVariableOp(scope, handle, DT_FLOAT);
+  };
+  const Scope scope = Scope::NewRoot();
+  std::vector<Operation> set;
+  const Output a = set_on("/job:ps/task:0", 1, scope, &set), b = set_on("/job:ps/task:1", 2, scope, &set);
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Connect(cluster_->Target("chief", 0), scope));
+  ASSERT_THAT(session->RunTargets(set), IsOk());
+  ASSERT_THAT(MoveAll(Full("ps", 1)).status(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> read, session->Run({a, b}));
+  EXPECT_EQ(read[0].scalar<float>(), 1);
+  EXPECT_EQ(read[1].scalar<float>(), 2);
+}
+
+TEST_F(StateMovesTest, AMoveLeavesNoCopyBehind) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  ASSERT_THAT(MoveAll(Full("ps", 1)).status(), IsOk());
+  EXPECT_EQ(RunWeir("status --resources " + cluster_->Target("ps", 0)).text.find("weight"), std::string::npos);
+  EXPECT_THAT(RunWeir("status --resources " + cluster_->Target("ps", 1)).text, HasSubstr("weight"));
+}
+
+// Its master answers neither the question of the move nor, later, knows that it was made.
+TEST_F(StateMovesTest, AMasterThatHungMeanwhileFindsTheNewHome) {
+  Start();
+  Trainer one(cluster_->Target("chief", 0), ""), other(cluster_->Target("worker", 0), "");
+  ASSERT_THAT(one.Initialize(), IsOk());
+  ASSERT_THAT(other.Train(), IsOk());
+  const ClusterState before = Look();
+  cluster_->Pause("worker", 0);
+  for (const VariableGroup& group : before.groups) {
+    ASSERT_THAT(
+        MoveVariables(Address(), before.view, group, Full("ps", 1), {.hold_timeout = absl::Milliseconds(200)}).status(),
+        IsOk());
+  }
+  cluster_->Resume("worker", 0);
+  int done = 1;
+  const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+  while (done < 3 && MonotonicNow() < deadline) {
+    const absl::Status status = other.Train();
+    done += status.ok() ? 1 : 0;
+    EXPECT_THAT(status.code(),
+                AnyOf(absl::StatusCode::kOk, absl::StatusCode::kAborted, absl::StatusCode::kUnavailable));
+  }
+  ExpectSteps(one, 3);
+  ExpectAllOn(Full("ps", 1));
+}
+
+TEST_F(StateMovesTest, StepsWaitForAMoveThatIsGivenUpAndGoOn) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  const ClusterState state = Look();
+  MoveStateRequest begin;
+  for (const StateUse& use : state.groups[0].variables) {
+    StateHome* const home = begin.mutable_begin()->add_home();
+    *home->mutable_state() = use.state();
+    home->set_task(Full("ps", 1));
+  }
+  MembershipClient client(Address());
+  ASSERT_OK_AND_ASSIGN(const ClusterView moving, client.MoveState(Soon(), begin));
+  EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ASSERT_THAT(client.HoldState(Soon(), moving, /*fence=*/false), IsOk());
+  ASSERT_THAT(MembershipClient(Address("ps", 0)).HoldState(Soon(), moving, /*fence=*/true), IsOk());
+  // Nobody finishes it: the registrar gives it up.
+  ASSERT_THAT(trainer.Train(), IsOk());
+  ExpectSteps(trainer, 1);
+  ExpectAllOn(Full("ps", 0));
+  MoveStateRequest finish;
+  finish.set_finish(moving.move().epoch());
+  EXPECT_THAT(client.MoveState(Soon(), finish).status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(StateMovesTest, VariablesOfALostTaskAreNotInitialisedAtTheirFirstOne) {
+  Start({"--member-lease", "2s"});
+  auto joined = JoinPs();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  ASSERT_THAT(MoveAll(Full("ps", 2)).status(), IsOk());
+  ASSERT_THAT(trainer.Train(), IsOk());
+  joined.reset();
+  const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+  absl::Status status = trainer.Train();
+  while (!absl::IsFailedPrecondition(status) && MonotonicNow() < deadline) {
+    EXPECT_THAT(status.code(), AnyOf(absl::StatusCode::kUnavailable, absl::StatusCode::kAborted,
+                                     absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition))
+        << status.ToString();
+    status = trainer.Train();
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition));
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  ASSERT_THAT(trainer.Train(), IsOk());
+  ExpectSteps(trainer, 1);
+}
+
+TEST_F(StateMovesTest, CommandsShareAndHandOver) {
+  Start();
+  std::vector<std::unique_ptr<Trainer>> trainers;
+  for (int i = 0; i < 6; ++i) {
+    trainers.push_back(std::make_unique<Trainer>(cluster_->Target("chief", 0), absl::StrCat("t", i, "/")));
+    ASSERT_THAT(trainers.back()->Initialize(), IsOk());
+  }
+  const auto joined = JoinPs();
+  const std::string target = cluster_->Target("worker", 0);
+  const WeirOutput planned = RunWeir("rebalance --dry-run " + target);
+  EXPECT_EQ(planned.code, 0) << planned.text;
+  EXPECT_THAT(planned.text, HasSubstr("-> /job:ps/replica:0/task:2"));
+  ExpectAllOn(Full("ps", 0));
+  const WeirOutput shared = RunWeir("rebalance " + target);
+  EXPECT_EQ(shared.code, 0) << shared.text;
+  std::map<std::string, int64_t> bytes;
+  for (const VariableGroup& group : Look().groups) bytes[group.task] += group.bytes;
+  ASSERT_EQ(bytes.size(), 3);
+  for (const auto& [task, sum] : bytes) EXPECT_GE(sum, kWidth * 4 * 2 * 2) << task;
+  const WeirOutput drained = RunWeir("drain " + target + " /job:ps/task:0");
+  EXPECT_EQ(drained.code, 0) << drained.text;
+  for (const VariableGroup& group : Look().groups) EXPECT_NE(group.task, Full("ps", 0));
+  for (const auto& trainer : trainers) {
+    ASSERT_THAT(trainer->Train(), IsOk());
+    ExpectSteps(*trainer, 1);
+  }
+}
+
+TEST_F(StateMovesTest, AServerThatJoinsTakesItsShareAndHandsItOver) {
+  Start();
+  std::vector<std::unique_ptr<Trainer>> trainers;
+  for (int i = 0; i < 4; ++i) {
+    trainers.push_back(std::make_unique<Trainer>(cluster_->Target("chief", 0), absl::StrCat("t", i, "/")));
+    ASSERT_THAT(trainers.back()->Initialize(), IsOk());
+  }
+  Training training(trainers[0].get());
+  auto joined = JoinPs({});
+  const auto has_share = [&] {
+    const ClusterState state = Look();
+    return std::any_of(state.groups.begin(), state.groups.end(),
+                       [](const VariableGroup& group) { return group.task == Full("ps", 2); });
+  };
+  const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+  while (!has_share() && MonotonicNow() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(has_share());
+  ASSERT_TRUE(training.Advance(5));
+  ASSERT_OK_AND_ASSIGN(const int code, joined->process().Terminate(absl::Minutes(1)));
+  EXPECT_EQ(code, 0) << joined->process().Log();
+  EXPECT_FALSE(has_share());
+  ASSERT_TRUE(training.Advance(5));
+  training.Stop();
+  EXPECT_EQ(training.failed(), 0);
+  ExpectSteps(*trainers[0], training.done());
+}
+
+// One of the cluster's first servers goes, although graphs name it.
+TEST_F(StateMovesTest, AServerOfTheDefinitionGoesAndAnotherTakesOver) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  Training training(&trainer);
+  ASSERT_TRUE(training.Advance(5));
+  const WeirOutput removed = RunWeir("drain --remove " + cluster_->Target("chief", 0) + " /job:ps/task:0");
+  EXPECT_EQ(removed.code, 0) << removed.text;
+  EXPECT_THAT(cluster_->Terminate("ps", 0).status(), IsOk());
+  ASSERT_TRUE(training.Advance(5));
+  training.Stop();
+  EXPECT_EQ(training.failed(), 0);
+  ExpectSteps(trainer, training.done());
+  // Graphs that come later may name it too, for new variables as well.
+  Trainer late(cluster_->Target("worker", 0), "late/");
+  ASSERT_THAT(late.Initialize(), IsOk());
+  ASSERT_THAT(late.Train(), IsOk());
+  ExpectSteps(late, 1);
+}
+
+}  // namespace
+}  // namespace weir

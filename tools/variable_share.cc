@@ -1,0 +1,83 @@
+#include "tools/variable_share.h"
+
+#include <system_error>
+#include <utility>
+
+#include "client/state_moves/hand_over.h"
+#include "core/clock.h"
+#include "core/device/device_name.h"
+#include "core/logging.h"
+#include "core/threads/cancellable_sleep.h"
+#include "distribute/transport/membership/membership_client.h"
+
+namespace weir {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+// Another move may be in progress, or a task may have just left.
+constexpr absl::Duration kRetryPause = absl::Seconds(1);
+constexpr int kAttempts = 30;
+
+bool IsParameterServer(const std::string& task) {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
+  return name.ok() && name->job == kParameterServerJob;
+}
+
+RebalanceOptions Options(CancellationManager* cancellation) {
+  RebalanceOptions options{.job = kParameterServerJob, .cancellation = cancellation};
+  options.moved = [](const VariableGroup& group, const std::string& task, const StateMoveReport& report) {
+    WEIR_LOG(INFO)
+            .With("variable", group.variables[0].state().name())
+            .With("from", group.task)
+            .With("to", task)
+            .With("bytes", report.bytes)
+            .With("pause", absl::FormatDuration(report.pause))
+        << "moved a variable and what moves with it";
+  };
+  return options;
+}
+
+}  // namespace
+
+VariableShare::VariableShare(std::string address, std::string task)
+    : address_(std::move(address)), task_(std::move(task)), is_server_(IsParameterServer(task_)) {
+  if (!is_server_) return;
+  try {
+    thread_ = std::thread([this] { Take(); });
+  } catch (const std::system_error& error) {
+    WEIR_LOG(WARNING) << "no thread to take a share of the variables (" << error.what() << "): use weir rebalance";
+  }
+}
+
+void VariableShare::Take() {
+  absl::Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    status = Rebalance(address_, Options(&cancellation_));
+    if (status.ok() || cancellation_.IsCancelled()) return;
+    if (!SleepUntil(MonotonicNow() + kRetryPause, &cancellation_).ok()) return;
+  }
+  WEIR_LOG(WARNING) << "taking a share of the variables failed: " << status.ToString();
+}
+
+void VariableShare::Stop() {
+  cancellation_.StartCancel(absl::CancelledError("The task is stopping"));
+  if (thread_.joinable()) thread_.join();
+}
+
+void VariableShare::HandOver() {
+  Stop();
+  if (!is_server_) return;
+  MembershipClient cluster(address_);
+  const auto call = [] { return CallOptions{.deadline = MonotonicNow() + kCallTimeout}; };
+  const auto leave = [&]() -> absl::Status {
+    RETURN_IF_ERROR(cluster.Drain(call(), task_).status());
+    ASSIGN_OR_RETURN(const std::string successor, HandOverVariables(address_, task_, Options(nullptr)));
+    if (successor.empty()) return absl::OkStatus();
+    return cluster.Leave(call(), task_, 0, successor).status();
+  };
+  if (const absl::Status left = leave(); !left.ok()) {
+    WEIR_LOG(WARNING) << "the task did not hand over all of its variables: " << left.ToString();
+  }
+}
+
+}  // namespace weir
