@@ -5,7 +5,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/state_moves/cluster_state.h"
 #include "core/clock.h"
+#include "distribute/cluster/cluster_spec.h"
 #include "distribute/cluster/joined_server.h"
 #include "distribute/transport/membership/membership_client.h"
 #include "tests/chaos/dice.h"
@@ -18,11 +20,13 @@ namespace weir::chaos {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(60), kLook = absl::Milliseconds(2);
-constexpr absl::Duration kJoinBound = absl::Milliseconds(200), kLeaveBound = absl::Milliseconds(300);
+constexpr absl::Duration kJoinBound = absl::Milliseconds(200), kLeaveBound = absl::Milliseconds(300),
+                         kMoveBound = absl::Milliseconds(20);
 constexpr absl::Duration kBriefBound = absl::Seconds(5);  // beside other tests
 constexpr int64_t kSteps = 20;                            // of each client between two events
 
-// Clients step on the workers of the cluster definition and on those that have joined.
+// Clients step on the workers of the cluster definition and on those that have joined. Their ledgers move to servers
+// that join, and away before these leave.
 class ElasticCluster {
  public:
   explicit ElasticCluster(const Settings& settings) : settings_(settings), dice_(settings.seed, 0) {}
@@ -53,7 +57,10 @@ class ElasticCluster {
                .bound = "0",
                .ok = total_.IsClean() && failures == 0});
     verdict = Worse(verdict, PrintPauses("join: pause at a join", joins_, settings_.brief ? kBriefBound : kJoinBound));
-    return Worse(verdict, PrintPauses("join: pause at a leave", leaves_, settings_.brief ? kBriefBound : kLeaveBound));
+    verdict =
+        Worse(verdict, PrintPauses("join: pause at a leave", leaves_, settings_.brief ? kBriefBound : kLeaveBound));
+    return Worse(verdict,
+                 PrintPauses("join: pause while variables move", moves_, settings_.brief ? kBriefBound : kMoveBound));
   }
 
  private:
@@ -66,8 +73,39 @@ class ElasticCluster {
     return LedgerClient::Start({.target = cluster_->target(), .client = num_clients_++, .worker = worker});
   }
 
-  // One or two workers join, and then leave one after the other, by SIGTERM or SIGKILL.
+  // A server joins and takes its share; one or two workers join, and then leave one after the other, by SIGTERM or
+  // SIGKILL; the server hands over and leaves.
   absl::Status Round(int64_t round) {
+    RETURN_IF_ERROR(AwaitSteps());
+    TakeLongestPause();
+    ASSIGN_OR_RETURN(const auto server, JoinedServer::Start({.program = settings_.weir,
+                                                             .job = "ps",
+                                                             .target = cluster_->tasks().Target("worker", 0),
+                                                             .flags = {"--deterministic"},
+                                                             .directory = settings_.directory,
+                                                             .name = absl::StrCat("joined-server-", round)}));
+    RETURN_IF_ERROR(AwaitTrue("a server that joined takes no share", [&] { return NumGroupsOnJoinedServer() > 1; }));
+    RETURN_IF_ERROR(AwaitSteps());
+    moves_.push_back(TakeLongestPause());
+    RETURN_IF_ERROR(WorkersComeAndGo(round));
+    TakeLongestPause();
+    ASSIGN_OR_RETURN(const int code, server->process().Terminate(kPatience));
+    if (code != 0) return errors::Internal("a joined server ended with ", code);
+    if (NumGroupsOnJoinedServer() > 0) return errors::Internal("a server left without handing over its variables");
+    RETURN_IF_ERROR(AwaitSteps());
+    moves_.push_back(TakeLongestPause());
+    return absl::OkStatus();
+  }
+
+  int64_t NumGroupsOnJoinedServer() const {
+    const absl::StatusOr<ClusterState> state = LookAtCluster(cluster_->tasks().spec().AddressOf("master", 0).value());
+    if (!state.ok()) return 0;
+    const std::string joined = TaskName("ps", kServers);
+    return std::count_if(state->groups.begin(), state->groups.end(),
+                         [&](const VariableGroup& group) { return group.task == joined; });
+  }
+
+  absl::Status WorkersComeAndGo(int64_t round) {
     std::vector<Member> members;
     const int64_t count = dice_.Between(1, 2);
     for (int64_t i = 0; i < count; ++i) {
@@ -152,7 +190,7 @@ class ElasticCluster {
   int num_clients_ = 0;
   int64_t killed_ = 0, stopped_ = 0;
   LedgerCount total_;
-  std::vector<absl::Duration> joins_, leaves_;
+  std::vector<absl::Duration> joins_, leaves_, moves_;
 };
 
 }  // namespace

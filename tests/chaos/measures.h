@@ -33,8 +33,8 @@ absl::StatusOr<Verdict> MeasureCulprit(const Settings& settings);
 absl::StatusOr<Verdict> MeasureReturn(const Settings& settings);
 // Clients and masters that are killed in mid-step: memory, threads and open files of the servers stay flat.
 absl::StatusOr<Verdict> MeasureClients(const Settings& settings);
-// Workers join a cluster, leave it and are killed while others step: these neither fail nor wait, and each step of a
-// ledger happens once or not at all, in order.
+// Workers and servers join a cluster, leave it, and workers are killed, while others step: these neither fail nor wait,
+// and each step of a ledger happens once or not at all, in order, wherever it has moved.
 absl::StatusOr<Verdict> MeasureJoin(const Settings& settings);
 // Training with random faults of all kinds: its results have the same bits, and the servers stay flat.
 absl::StatusOr<Verdict> MeasureSoak(const Settings& settings);
