@@ -1,6 +1,8 @@
 #include "client/state_moves/state_mover.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -51,19 +53,24 @@ class Copier {
     // Registers the graphs, which takes most of the time.
     ASSIGN_OR_RETURN(copier->are_initialized_, copier->session_->MakeCallable({}, copier->flags_));
     ASSIGN_OR_RETURN(copier->copy_all_, copier->session_->MakeCallable({}, {}, copier->copies_));
+    // Opens links between the tasks and touches the memory of two copies, one of which each further copy replaces. The
+    // values are copied again when nobody changes them.
+    for (int copies = 0; copies < 2; ++copies) RETURN_IF_ERROR(copier->Copy().status());
     return copier;
   }
 
   // Returns the number of variables that have a value.
   absl::StatusOr<int> Copy() {
+    if (const absl::Status all = copy_all_->Run({}).status(); !absl::IsFailedPrecondition(all)) {
+      return all.ok() ? absl::StatusOr<int>(static_cast<int>(copies_.size())) : all;
+    }
+    // Some have no value.
     ASSIGN_OR_RETURN(const std::vector<Tensor> flags, are_initialized_->Run({}));
     std::vector<Operation> some;
     for (size_t i = 0; i < flags.size(); ++i) {
       if (flags[i].scalar<bool>()) some.push_back(copies_[i]);
     }
-    if (some.empty()) return 0;
-    const bool all = some.size() == copies_.size();
-    RETURN_IF_ERROR(all ? copy_all_->Run({}).status() : session_->RunTargets(some));
+    if (!some.empty()) RETURN_IF_ERROR(session_->RunTargets(some));
     return static_cast<int>(some.size());
   }
 
@@ -108,30 +115,52 @@ bool HasNoAnswer(const absl::Status& status) {
          absl::IsCancelled(status);
 }
 
-// All masters hold back their steps, and the task that gets the variables knows that it does.
-absl::Status HoldSteps(const ClusterView& view, const std::string& target, absl::Duration timeout) {
-  std::vector<std::thread> threads;
-  std::vector<absl::Status> held(view.member_size());
-  for (int i = 0; i < view.member_size(); ++i) {
-    if (view.member(i).state() == Member::JOINING) continue;
-    threads.emplace_back([&, i] {
-      held[i] = MembershipClient(view.member(i).address()).HoldState(Within(timeout), view, /*fence=*/false);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (int i = 0; i < view.member_size(); ++i) {
-    const std::string task = TaskNameOf(view.member(i));
-    if (!held[i].ok() && (task == target || !HasNoAnswer(held[i]))) {
-      return Annotate(held[i], absl::StrCat("Holding back steps on ", task));
+// Connections to the tasks of a cluster.
+class Tasks {
+ public:
+  // Opens all at once, so that a move need not wait for it.
+  static absl::StatusOr<std::unique_ptr<Tasks>> Connect(const ClusterView& view, absl::Duration timeout) {
+    auto tasks = std::make_unique<Tasks>();
+    for (const Member& member : view.member()) {
+      if (member.state() == Member::JOINING) continue;
+      tasks->clients_[TaskNameOf(member)] = std::make_unique<MembershipClient>(member.address());
     }
+    tasks->ForAll([&](MembershipClient& client) { return client.GetView(Within(timeout)).status(); });
+    return tasks;
   }
-  return absl::OkStatus();
-}
 
-absl::StatusOr<std::string> AddressOf(const ClusterView& view, const std::string& task) {
-  if (const Member* const member = FindMember(view, task)) return member->address();
-  return errors::NotFound("Task ", task, " is not in the cluster");
-}
+  absl::StatusOr<MembershipClient*> Find(const std::string& task) const {
+    const auto found = clients_.find(task);
+    if (found != clients_.end()) return found->second.get();
+    return errors::NotFound("Task ", task, " is not in the cluster");
+  }
+
+  // All masters hold back their steps, and the task that gets the variables knows that it does.
+  absl::Status HoldSteps(const ClusterView& view, const std::string& target, absl::Duration timeout) {
+    const std::map<std::string, absl::Status> held =
+        ForAll([&](MembershipClient& client) { return client.HoldState(Within(timeout), view, /*fence=*/false); });
+    for (const auto& [task, status] : held) {
+      if (!status.ok() && (task == target || !HasNoAnswer(status))) {
+        return Annotate(status, absl::StrCat("Holding back steps on ", task));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::map<std::string, absl::Status> ForAll(const std::function<absl::Status(MembershipClient&)>& call) {
+    std::map<std::string, absl::Status> statuses;
+    for (const auto& [task, client] : clients_) statuses[task];
+    std::vector<std::thread> threads;
+    for (const auto& [task, client] : clients_) {
+      threads.emplace_back([&call, client = client.get(), status = &statuses[task]] { *status = call(*client); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
+  }
+
+  std::map<std::string, std::unique_ptr<MembershipClient>> clients_;
+};
 
 }  // namespace
 
@@ -147,7 +176,9 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
                                       ": the device filters of a session that uses it leave that task out");
   }
   if (task == group.task) return StateMoveReport();
-  ASSIGN_OR_RETURN(const std::string source, AddressOf(view, group.task));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(view, options.hold_timeout));
+  ASSIGN_OR_RETURN(MembershipClient* const source, tasks->Find(group.task));
+  ASSIGN_OR_RETURN(MembershipClient* const registrar, tasks->Find(view.registrar()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, group, task));
   MoveStateRequest begin;
   for (const StateUse& use : group.variables) {
@@ -155,18 +186,17 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
     *home->mutable_state() = use.state();
     home->set_task(task);
   }
-  MembershipClient cluster(address);
   const absl::Time start = MonotonicNow();
-  ASSIGN_OR_RETURN(const ClusterView moving, cluster.MoveState(Within(options.call_timeout), begin));
+  ASSIGN_OR_RETURN(const ClusterView moving, registrar->MoveState(Within(options.call_timeout), begin));
   const int64_t move = moving.move().epoch();
   absl::Cleanup cancel = [&] {
     MoveStateRequest request;
     request.set_cancel(move);
-    cluster.MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
+    registrar->MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
   };
   const auto left = [&] { return start + options.max_pause - MonotonicNow(); };
-  RETURN_IF_ERROR(HoldSteps(moving, task, std::min(options.hold_timeout, left())));
-  RETURN_IF_ERROR(MembershipClient(source).HoldState(Within(left()), moving, /*fence=*/true));
+  RETURN_IF_ERROR(tasks->HoldSteps(moving, task, std::min(options.hold_timeout, left())));
+  RETURN_IF_ERROR(source->HoldState(Within(left()), moving, /*fence=*/true));
   ASSIGN_OR_RETURN(const int copied, copier->Copy());
   if (left() <= absl::ZeroDuration()) {
     return errors::DeadlineExceeded(
@@ -176,7 +206,7 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
   std::move(cancel).Cancel();
   MoveStateRequest finish;
   finish.set_finish(move);
-  RETURN_IF_ERROR(cluster.MoveState(Within(options.call_timeout), finish).status());
+  RETURN_IF_ERROR(registrar->MoveState(Within(options.call_timeout), finish).status());
   return StateMoveReport{.variables = copied, .bytes = group.bytes, .pause = MonotonicNow() - start};
 }
 
