@@ -204,6 +204,9 @@ bool ClientGraph::IsCurrent(const MovedState& state) const {
   for (const StateKey& key : state_keys_) {
     if (state.EpochOf(key) > state_epoch_) return false;
   }
+  for (const Part& part : parts_) {
+    if (!state.SuccessorOf(part.task).empty()) return false;
+  }
   current_in_epoch_.store(state.epoch(), std::memory_order_relaxed);
   return true;
 }

@@ -90,7 +90,8 @@ class ClientGraph {
   int64_t collective_graph_key() const { return collective_graph_key_; }
   // The variables that it uses. Empty if none could be moved (Options::moved_state).
   const std::vector<StateKey>& state_keys() const { return state_keys_; }
-  // Whether they are all where `state` says; cheap if nothing has moved since the last call.
+  // Whether they are all where `state` says, and no task of the graph has a successor; cheap if nothing has moved since
+  // the last call.
   bool IsCurrent(const MovedState& state) const;
   // Whether one of them is being moved.
   bool UsesMoving(const MovedState& state) const;

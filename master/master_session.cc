@@ -22,6 +22,8 @@ namespace {
 
 // For the leader's answer, which does not wait for other tasks.
 constexpr absl::Duration kSequencePatience = absl::Seconds(30);
+// While a step is prepared.
+constexpr int kMostMoves = 100;
 // Callables of later masters have other handles, even if not all were recorded.
 constexpr int kCallablesOfAnEpochBits = 32;
 
@@ -98,7 +100,7 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
                                                              const GraphSource& graph, StepTracer* tracer) {
-  while (true) {
+  for (int attempt = 0; attempt < kMostMoves; ++attempt) {
     ASSIGN_OR_RETURN(std::shared_ptr<ClientGraph> current, graph());
     ASSIGN_OR_RETURN(const bool is_current, AwaitMove(call, *current));
     if (is_current) {
@@ -107,6 +109,7 @@ absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& 
     }
     Forget(*current);
   }
+  return errors::Unavailable("The step's variables are moved all the time: it was prepared ", kMostMoves, " times");
 }
 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::TryNewStep(const CallOptions& call,

@@ -444,7 +444,9 @@ void SessionTasks::AddDevicesOfSuccessors(std::vector<DeviceName>* devices) cons
   std::vector<DeviceName> added;
   for (const auto& [left, successor] : known->state.successors()) {
     const absl::StatusOr<DeviceName> task = DeviceName::Parse(left), by = DeviceName::Parse(successor);
-    if (!task.ok() || !by.ok()) continue;
+    const bool is_there = task.ok() && std::any_of(devices->begin(), devices->end(),
+                                                   [&](const DeviceName& device) { return device.SameTask(*task); });
+    if (!task.ok() || !by.ok() || is_there) continue;
     for (const DeviceName& device : *devices) {
       if (device.SameTask(*by)) added.push_back(device.OverriddenBy(*task));
     }

@@ -4,17 +4,16 @@
 #include "client/state_moves/hand_over.h"
 #include "client/state_moves/rebalance.h"
 #include "core/clock.h"
-#include "core/threads/cancellable_sleep.h"
 #include "distribute/membership/cluster_view.h"
 #include "distribute/transport/membership/membership_client.h"
 #include "tools/membership_command.h"
+#include "tools/running_steps.h"
 #include "tools/task_client.h"
 
 namespace weir {
 namespace {
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
-constexpr absl::Duration kPause = absl::Milliseconds(200);
 
 const char* StateName(Member::State state) {
   switch (state) {
@@ -47,36 +46,6 @@ absl::StatusOr<std::string> TaskOf(const std::string& text) {
 }
 
 CallOptions Call() { return {.deadline = MonotonicNow() + kCallTimeout}; }
-
-// The steps that run on the task, of whatever master, and those of its own master.
-absl::StatusOr<int64_t> RunningSteps(const std::string& address) {
-  GrpcChannel channel({.address = address}, nullptr);
-  ASSIGN_OR_RETURN(const TaskReport report, GetTaskReport(&channel, Call()));
-  int64_t running = 0;
-  for (const auto& session : report.worker_session()) running += session.running_steps();
-  for (const auto& session : report.session()) running += session.running_steps();
-  return running;
-}
-
-// An unreachable task is taken to have no running steps, and so is one that does not count them.
-absl::Status AwaitSteps(const std::string& task, const std::string& address, absl::Duration timeout) {
-  const absl::Time deadline = MonotonicNow() + timeout;
-  while (true) {
-    const absl::StatusOr<int64_t> running = RunningSteps(address);
-    if (absl::IsUnavailable(running.status()) || absl::IsUnimplemented(running.status()) ||
-        absl::IsDeadlineExceeded(running.status()) || (running.ok() && *running == 0))
-      return absl::OkStatus();
-    RETURN_IF_ERROR(running.status());
-    const absl::Time next = MonotonicNow() + kPause;
-    if (next > deadline) {
-      return errors::DeadlineExceeded(
-          "Task ", task, " still runs ", *running, " steps after ", absl::FormatDuration(timeout),
-          ", and was not removed. It stays draining: repeat with a longer --timeout, or run "
-          "weir drain --undo");
-    }
-    RETURN_IF_ERROR(SleepUntil(next, nullptr));
-  }
-}
 
 absl::StatusOr<BalanceMeasure> MeasureOf(const std::string& name) {
   if (name == "bytes") return BalanceMeasure::kBytes;
@@ -151,14 +120,12 @@ absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
   }
   if (command.remove) {
     const Member* const member = FindMember(view, task);
-    const std::string leaving = member != nullptr ? member->address() : "";
-    const auto await_steps = [&] {
-      return leaving.empty() ? absl::OkStatus() : AwaitSteps(task, leaving, command.timeout);
-    };
-    // With a successor, new steps do not need the task.
-    if (successor.empty()) RETURN_IF_ERROR(await_steps());
-    ASSIGN_OR_RETURN(view, client.Leave(Call(), task, 0, successor));
-    if (!successor.empty()) RETURN_IF_ERROR(await_steps());
+    if (!successor.empty()) RETURN_IF_ERROR(client.Drain(Call(), task, false, successor).status());
+    if (member != nullptr) {
+      RETURN_IF_ERROR(Annotate(AwaitRunningSteps(task, member->address(), command.timeout),
+                               "The task stays draining: repeat with a longer --timeout, or run weir drain --undo"));
+    }
+    ASSIGN_OR_RETURN(view, client.Leave(Call(), task));
   }
   Print(view, out);
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "core/logging.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/transport/membership/membership_client.h"
+#include "tools/running_steps.h"
 
 namespace weir {
 namespace {
@@ -17,6 +18,8 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 // Another move may be in progress, or a task may have just left.
 constexpr absl::Duration kRetryPause = absl::Seconds(1);
 constexpr int kAttempts = 30;
+// For steps that began before masters knew of the successor.
+constexpr absl::Duration kStepPatience = absl::Seconds(10);
 
 bool IsParameterServer(const std::string& task) {
   const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
@@ -73,7 +76,8 @@ void VariableShare::HandOver() {
     RETURN_IF_ERROR(cluster.Drain(call(), task_).status());
     ASSIGN_OR_RETURN(const std::string successor, HandOverVariables(address_, task_, Options(nullptr)));
     if (successor.empty()) return absl::OkStatus();
-    return cluster.Leave(call(), task_, 0, successor).status();
+    RETURN_IF_ERROR(cluster.Drain(call(), task_, /*undo=*/false, successor).status());
+    return AwaitRunningSteps(task_, address_, kStepPatience);
   };
   if (const absl::Status left = leave(); !left.ok()) {
     WEIR_LOG(WARNING) << "the task did not hand over all of its variables: " << left.ToString();

@@ -17,8 +17,8 @@ class VariableShare {
   ~VariableShare() { Stop(); }
   VariableShare(const VariableShare&) = delete;
 
-  // Marks the task as draining, moves its variables away, and leaves the cluster. The task must still serve. Errors are
-  // logged: variables that are still here are then lost with the task.
+  // Marks the task as draining, moves its variables away, and waits for the steps that still run here. The task must
+  // still serve. Errors are logged: variables that are still here are then lost with the task.
   void HandOver();
 
  private:

@@ -103,16 +103,21 @@ absl::Status StateGuard::Fence(absl::Time deadline) {
 }
 
 std::vector<StateKey> StateGuard::MovedAway(const MovedState& state) {
-  int64_t seen;
-  {
-    MutexLock lock(mu_);
-    seen = std::exchange(seen_epoch_, std::max(seen_epoch_, state.epoch()));
-  }
-  if (state.epoch() <= seen) return {};
   std::vector<StateKey> away;
-  state.ForEach([&](const StateKey& key, const std::string& task, int64_t epoch) {
-    if (epoch > seen && task != task_) away.push_back(key);
+  MutexLock lock(mu_);
+  for (StateKey& key : arriving_) {
+    if (state.HomeOf(key) != task_ && state.NextHomeOf(key) != task_ && TaskOf(key) != task_) {
+      away.push_back(std::move(key));
+    }
+  }
+  arriving_.clear();
+  state.ForEachMove([&](const StateKey& key, const std::string& task) {
+    if (task == task_) arriving_.push_back(key);
   });
+  state.ForEach([&](const StateKey& key, const std::string& task, int64_t epoch) {
+    if (epoch > seen_epoch_ && task != task_) away.push_back(key);
+  });
+  seen_epoch_ = std::max(seen_epoch_, state.epoch());
   return away;
 }
 

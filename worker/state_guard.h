@@ -45,7 +45,8 @@ class StateGuard {
   // Enter refuses steps that use variables of the move in progress from now on, until it ends. Blocks until none runs;
   // ABORTED names a variable that is still in use at the deadline.
   absl::Status Fence(absl::Time deadline);
-  // The variables that were here, or might have been, and are on other tasks since the last call.
+  // The variables that were here, or might have been, and are on other tasks since the last call; those too whose move
+  // to this task was cancelled.
   std::vector<StateKey> MovedAway(const MovedState& state);
 
  private:
@@ -55,7 +56,8 @@ class StateGuard {
   const ClusterMembership* const membership_;
   std::atomic<int64_t> fenced_move_{0};  // by its epoch
   Mutex mu_;
-  int64_t seen_epoch_ GUARDED_BY(mu_) = 0;  // of MovedAway
+  int64_t seen_epoch_ GUARDED_BY(mu_) = 0;          // of MovedAway
+  std::vector<StateKey> arriving_ GUARDED_BY(mu_);  // by the move in progress at the last call of MovedAway
   std::vector<std::weak_ptr<StateUses>> all_ GUARDED_BY(mu_);
 };
 

@@ -91,6 +91,17 @@ TEST_F(StateGuardTest, StepsRunOnlyWhereTheVariableIs) {
   EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 0);
 }
 
+TEST_F(StateGuardTest, CopiesOfAMoveThatIsGivenUpAreDeleted) {
+  StateGuard source(kFirstPs, &ps0_), target(kSecondPs, &ps1_);
+  Adopt(1);
+  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 0);
+  EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 0);
+  view_.clear_move();
+  Adopt(2);
+  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 0);
+  EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 1);
+}
+
 TEST_F(StateGuardTest, WhatMovesVariablesUsesThemAnywhere) {
   StateGuard guard(kFirstPs, &ps0_);
   auto uses = Uses("v", guard);

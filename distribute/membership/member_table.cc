@@ -7,7 +7,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "distribute/cluster/address.h"
-#include "distribute/membership/moved_state.h"
 #include "distribute/membership/state_moves.h"
 
 namespace weir {
@@ -122,7 +121,7 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
     found = view_.add_member();
     found->set_job(request.job());
     found->set_index(index);
-    ForgetSuccessors(TaskNameOf(*found), &view_);
+    EndSuccession(TaskNameOf(*found), &view_);
   }
   const Member::State state = !request.serves()                   ? Member::JOINING
                               : found->state() == Member::JOINING ? Member::SERVING
@@ -150,7 +149,12 @@ absl::Status MemberTable::Drain(const DrainRequest& request) {
     return errors::FailedPrecondition("Task ", request.task(), " does not serve yet");
   }
   const Member::State state = request.undo() ? Member::SERVING : Member::DRAINING;
-  if (member->state() == state) return absl::OkStatus();
+  if (!request.undo() && !request.successor().empty()) {
+    RETURN_IF_ERROR(SetSuccessor(request.task(), request.successor(), view_.epoch() + 1, &view_));
+  } else if (member->state() == state) {
+    return absl::OkStatus();
+  }
+  if (request.undo()) EndSuccession(request.task(), &view_);
   member->set_state(state);
   Changed();
   return absl::OkStatus();
@@ -164,7 +168,6 @@ absl::Status MemberTable::Leave(const LeaveRequest& request) {
   const Member* const member = Find(request.task());
   if (member == nullptr) return absl::OkStatus();
   if (request.incarnation() != 0 && request.incarnation() != member->incarnation()) return absl::OkStatus();
-  if (!request.successor().empty()) RETURN_IF_ERROR(SetSuccessor(request.task(), request.successor(), &view_));
   if (member->incarnation() != 0) {
     view_.add_removed(member->incarnation());
     if (view_.removed_size() > kMaxRemoved) view_.mutable_removed()->erase(view_.removed().begin());
@@ -180,9 +183,7 @@ void MemberTable::Remove(const std::string& task) {
                  members->end());
   answered_.erase(task);
   ForgetTask(task, view_.epoch() + 1, &view_);
-  // Those of this task had theirs changed before, if it has one.
-  const bool has_successor = MovedState(view_).SuccessorOf(task) != "";
-  if (!has_successor) ForgetSuccessors(task, &view_);
+  ForgetSuccessor(task, &view_);
   Changed();
 }
 

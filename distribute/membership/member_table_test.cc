@@ -303,5 +303,34 @@ TEST_F(MemberTableTest, WhatATaskHeldIsWhereGraphsPlaceItOnceItHasLeft) {
   EXPECT_THAT(ClusterOf(table_.view(), "").status(), IsOk());
 }
 
+TEST_F(MemberTableTest, ATaskThatHandedOverHasASuccessor) {
+  const std::string ps = "/job:ps/replica:0/task:0", first = "/job:worker/replica:0/task:0",
+                    second = "/job:worker/replica:0/task:1";
+  DrainRequest drain;
+  drain.set_task(ps);
+  drain.set_successor("/job:ps/replica:0/task:9");
+  EXPECT_THAT(table_.Drain(drain), StatusIs(absl::StatusCode::kFailedPrecondition));
+  drain.set_successor(first);
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), first);
+  EXPECT_EQ(MovedState(table_.view()).epoch(), table_.view().epoch());
+  LeaveRequest leave;
+  leave.set_task(ps);
+  ASSERT_THAT(table_.Leave(leave), IsOk());
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), first);
+  // The successor hands over too.
+  drain.set_task(first);
+  drain.set_successor(second);
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), second);
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(first), second);
+  drain.set_undo(true);
+  ASSERT_THAT(table_.Drain(drain), IsOk());
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(first), "");
+  // A process takes the name.
+  ASSERT_THAT(table_.Join(RequestFor(0, "ps", "h:9", 90), now_).status(), IsOk());
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), "");
+}
+
 }  // namespace
 }  // namespace weir

@@ -21,7 +21,10 @@ MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch(
     homes_[ToStateKey(home.state())] = {home.task(), home.epoch()};
     epoch_ = std::max(epoch_, home.epoch());
   }
-  for (const Successor& entry : view.successor()) successors_[entry.task()] = entry.successor();
+  for (const Successor& entry : view.successor()) {
+    successors_[entry.task()] = entry.successor();
+    epoch_ = std::max(epoch_, entry.epoch());
+  }
   for (const StateHome& home : view.move().home()) moving_[ToStateKey(home.state())] = {home.task(), home.epoch()};
 }
 

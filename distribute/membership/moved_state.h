@@ -33,7 +33,12 @@ class MovedState {
   void ForEach(Visit visit) const {
     for (const auto& [key, home] : homes_) visit(key, home.task, home.epoch);
   }
-  // The newest of them.
+  // Calls visit(key, task) for each variable of the move in progress.
+  template <typename Visit>
+  void ForEachMove(Visit visit) const {
+    for (const auto& [key, home] : moving_) visit(key, home.task);
+  }
+  // The newest of them, and of views that set a successor.
   int64_t epoch() const { return epoch_; }
   bool IsMoving(const StateKey& key) const { return moving_.contains(key); }
   // The task that it is being moved to; empty: it is not being moved.

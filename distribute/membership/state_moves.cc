@@ -127,27 +127,38 @@ void ForgetTask(const std::string& task, int64_t epoch, ClusterView* view) {
       homes->end());
 }
 
-absl::Status SetSuccessor(const std::string& task, const std::string& successor, ClusterView* view) {
+absl::Status SetSuccessor(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view) {
   const Member* const member = FindMember(*view, successor);
   if (member == nullptr || member->state() != Member::SERVING || successor == task) {
     return errors::FailedPrecondition("Task '", absl::CEscape(successor),
                                       "' does not serve, and cannot take over from ", task);
   }
+  EndSuccession(task, view);
+  const auto add = [&](Successor* entry) {
+    entry->set_successor(successor);
+    entry->set_epoch(epoch);
+  };
   for (Successor& earlier : *view->mutable_successor()) {
-    if (earlier.successor() == task) earlier.set_successor(successor);
+    if (earlier.successor() == task) add(&earlier);
   }
   Successor* const added = view->add_successor();
   added->set_task(task);
-  added->set_successor(successor);
+  add(added);
   return absl::OkStatus();
 }
 
-void ForgetSuccessors(const std::string& task, ClusterView* view) {
+void EndSuccession(const std::string& task, ClusterView* view) {
   auto* const successors = view->mutable_successor();
-  successors->erase(
-      std::remove_if(successors->begin(), successors->end(),
-                     [&](const Successor& entry) { return entry.task() == task || entry.successor() == task; }),
-      successors->end());
+  successors->erase(std::remove_if(successors->begin(), successors->end(),
+                                   [&](const Successor& entry) { return entry.task() == task; }),
+                    successors->end());
+}
+
+void ForgetSuccessor(const std::string& task, ClusterView* view) {
+  auto* const successors = view->mutable_successor();
+  successors->erase(std::remove_if(successors->begin(), successors->end(),
+                                   [&](const Successor& entry) { return entry.successor() == task; }),
+                    successors->end());
 }
 
 absl::Status CheckState(const ClusterView& view) {

@@ -23,11 +23,13 @@ bool CancelMove(int64_t move_epoch, ClusterView* view);
 absl::flat_hash_set<std::string> SourcesOfMove(const ClusterView& view);
 // The task has left the view: what it held is where graphs place it, not initialised. A move from it or to it ends.
 void ForgetTask(const std::string& task, int64_t epoch, ClusterView* view);
-// Nodes that name `task`, which leaves, run on `successor` from now on, and so do those that ran on `task` for others.
+// Nodes that name `task`, which drains, run on `successor` from now on, and so do those that ran on `task` for others.
 // FAILED_PRECONDITION if that does not serve.
-absl::Status SetSuccessor(const std::string& task, const std::string& successor, ClusterView* view);
-// The task is here again, or has left without a successor.
-void ForgetSuccessors(const std::string& task, ClusterView* view);
+absl::Status SetSuccessor(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view);
+// The task is in use again: nodes that name it run there.
+void EndSuccession(const std::string& task, ClusterView* view);
+// The task has left: if it has no successor, nor have those whose successor it was.
+void ForgetSuccessor(const std::string& task, ClusterView* view);
 // INVALID_ARGUMENT for a view that no registrar makes.
 absl::Status CheckState(const ClusterView& view);
 

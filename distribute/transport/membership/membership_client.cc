@@ -51,17 +51,18 @@ absl::StatusOr<JoinResponse> MembershipClient::Join(const CallOptions& options, 
   return response;
 }
 
-absl::StatusOr<ClusterView> MembershipClient::Drain(const CallOptions& options, const std::string& task, bool undo) {
+absl::StatusOr<ClusterView> MembershipClient::Drain(const CallOptions& options, const std::string& task, bool undo,
+                                                    const std::string& successor) {
   DrainRequest request;
+  request.set_successor(successor);
   request.set_task(task);
   request.set_undo(undo);
   return Change<DrainResponse>(channel_, kDrainMethod, options, request);
 }
 
 absl::StatusOr<ClusterView> MembershipClient::Leave(const CallOptions& options, const std::string& task,
-                                                    uint64_t incarnation, const std::string& successor) {
+                                                    uint64_t incarnation) {
   LeaveRequest request;
-  request.set_successor(successor);
   request.set_task(task);
   request.set_incarnation(incarnation);
   return Change<LeaveResponse>(channel_, kLeaveMethod, options, request);

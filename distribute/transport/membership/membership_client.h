@@ -29,10 +29,11 @@ class MembershipClient {
   absl::StatusOr<ClusterView> GetView(const CallOptions& options, const ClusterView* known = nullptr);
   // Also repeated while a process that has just ended may still have the name.
   absl::StatusOr<JoinResponse> Join(const CallOptions& options, const JoinRequest& request);
-  absl::StatusOr<ClusterView> Drain(const CallOptions& options, const std::string& task, bool undo = false);
-  // `incarnation` 0: whichever process has the name. `successor`: on which nodes that name the task run afterwards.
-  absl::StatusOr<ClusterView> Leave(const CallOptions& options, const std::string& task, uint64_t incarnation = 0,
+  // `successor`: on which nodes that name the task run from now on; empty: as before.
+  absl::StatusOr<ClusterView> Drain(const CallOptions& options, const std::string& task, bool undo = false,
                                     const std::string& successor = "");
+  // `incarnation` 0: whichever process has the name.
+  absl::StatusOr<ClusterView> Leave(const CallOptions& options, const std::string& task, uint64_t incarnation = 0);
   // A move that began although its answer was lost is cancelled in time: until then the repeated call is
   // FAILED_PRECONDITION.
   absl::StatusOr<ClusterView> MoveState(const CallOptions& options, const MoveStateRequest& request);
