@@ -1,8 +1,9 @@
-"""A stock TensorFlow client's asynchronous job, of which each worker is a session of its own, while workers join the cluster,
-leave it and are killed.
+"""Stock TensorFlow clients' asynchronous jobs, of which each worker is a session of its own, while workers join the cluster, leave it
+and are killed, and while variables move between parameter servers that come and go.
 
   stock_elastic_test.py WEIR [TEST...]    WEIR is the weir program
 """
+import subprocess
 import sys
 import threading
 import unittest
@@ -119,6 +120,76 @@ class Elastic(unittest.TestCase):
             self.assertEqual(len(set(totals)), 1, totals)
             self.assertLessEqual(done, totals[0])
             self.assertLessEqual(totals[0], done + failed)
+
+
+    def test_variables_move_to_a_server_that_joins_and_off_one_that_goes(self):
+        cluster = weir_cluster.Cluster(PROGRAM, {"ps": PARAMETER_SERVERS, "worker": 2})
+        self.addCleanup(cluster.stop)
+        targets = [cluster.target(task) for task in range(2)]
+        sessions, steps = [], []
+        for index, target in enumerate(targets):
+            with tf.Graph().as_default():
+                train, loss, step = build_network("/job:worker/task:%d" % index)
+                initialise = tf1.global_variables_initializer()
+                config = tf1.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % index])
+                session = tf1.Session(target, config=config)
+                self.addCleanup(session.close)
+                if index == 0:
+                    session.run(initialise)
+                sessions.append((session, train, loss))
+                steps.append(step)
+        made = [0]
+
+        def train_for(rounds):
+            for _ in range(rounds):
+                for session, train, loss in sessions:
+                    session.run([train, loss])
+                    made[0] += 1
+
+        train_for(10)
+        process, _ = cluster.join(job="ps")
+        for _ in range(600):
+            train_for(1)
+            if moved_to(targets[0], 2):
+                break
+        self.assertTrue(moved_to(targets[0], 2), "the server that joined has no variables")
+        train_for(10)
+        printed = weir(["drain", "--remove", targets[1], "/job:ps/task:0"])
+        self.assertNotIn("/job:ps/replica:0/task:0 127", printed)
+        train_for(10)
+        process.terminate()  # hands over to the last server
+        self.assertEqual(process.wait(), 0)
+        train_for(10)
+        session, _, loss = sessions[1]
+        self.assertEqual(session.run(steps[1]), made[0])
+        self.assertLess(session.run(loss), 0.02)
+
+
+def build_network(worker):
+    """A step of Adam on a regression, with resource and reference variables, and the global step."""
+    with tf1.device(tf1.train.replica_device_setter(PARAMETER_SERVERS, worker_device=worker)):
+        step = tf1.train.get_or_create_global_step()
+        x = tf.constant([[i / 16.0, 1.0] for i in range(16)])
+        hidden = x
+        for layer, (inputs, outputs) in enumerate([(2, 8), (8, 8), (8, 1)]):
+            weight = tf1.get_variable(
+                "weight%d" % layer, [inputs, outputs], use_resource=layer != 1,
+                initializer=tf1.initializers.random_uniform(-1, 1, seed=layer))
+            hidden = tf.matmul(tf.tanh(hidden) if layer else hidden, weight)
+        loss = tf.reduce_mean(tf.square(hidden - tf.square(x[:, :1])))
+        train = tf1.train.AdamOptimizer(0.02).minimize(loss, global_step=step)
+    return train, loss, step
+
+
+def weir(arguments):
+    return subprocess.run([PROGRAM, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def moved_to(target, index):
+    """Whether a parameter server holds variables that graphs place on another one."""
+    address = next(line.split()[1] for line in weir(["members", target]).splitlines()
+                   if line.startswith("/job:ps/replica:0/task:%d " % index))
+    return "/of/ps/" in weir(["status", "--resources", "grpc://" + address])
 
 
 if __name__ == "__main__":
