@@ -34,6 +34,10 @@ void Print(const ClusterView& view, std::ostream& out) {
     out << absl::StrFormat("%s %s %s%s\n", TaskNameOf(member), member.address(), StateName(member.state()),
                            member.incarnation() != 0 ? " joined" : "");
   }
+  for (const Successor& entry : view.successor()) {
+    out << absl::StrFormat("%s has handed over to %s\n", entry.task(), entry.successor());
+  }
+  if (!view.home().empty()) out << absl::StrFormat("%d variables have moved\n", view.home_size());
 }
 
 // "/job:worker/task:2" in full.

@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// weir members grpc://HOST:PORT: the cluster's epoch, and its tasks with their addresses and states.
+// weir members grpc://HOST:PORT: the cluster's epoch, its tasks with their addresses and states, those that have handed
+// over, and the number of variables that have moved.
 absl::Status PrintMembers(const std::string& target, std::ostream& out);
 
 struct DrainCommand {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "absl/strings/str_join.h"
 #include "core/clock.h"
 #include "core/device/device_name.h"
 #include "core/tensor/tensor_shape.h"
@@ -14,6 +15,8 @@
 
 namespace weir {
 namespace {
+
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(3);
 
 std::string TaskOf(const StateName& state) {
   const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(state.device());
@@ -95,8 +98,22 @@ std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answ
   return joined;
 }
 
+absl::Status ClusterState::CheckSessionsFollow() const {
+  if (!hung.empty()) {
+    return errors::FailedPrecondition("No variables are moved while tasks hang, because their sessions may use them: ",
+                                      absl::StrJoin(hung, ", "));
+  }
+  if (!foreign.empty()) {
+    return errors::FailedPrecondition(
+        "No variables are moved in a cluster with tasks of another runtime, whose sessions "
+        "would not find them: ",
+        absl::StrJoin(foreign, ", "));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
-  const CallOptions call{.deadline = MonotonicNow() + absl::Seconds(10)};
+  const CallOptions call{.deadline = MonotonicNow() + kAnswerTimeout};
   ClusterState state;
   MembershipClient any(address);
   ASSIGN_OR_RETURN(state.view, any.GetView(call));
@@ -117,8 +134,10 @@ absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (answers[i].ok()) {
       known.push_back(*std::move(answers[i]));
+    } else if (absl::IsUnavailable(answers[i].status())) {
+      state.down.push_back(tasks[i]);
     } else {
-      state.silent.push_back(tasks[i]);
+      (absl::IsUnimplemented(answers[i].status()) ? state.foreign : state.hung).push_back(tasks[i]);
     }
   }
   state.groups = JoinGroups(known, MovedState(state.view));

@@ -29,7 +29,13 @@ struct VariableGroup {
 struct ClusterState {
   ClusterView view;
   std::vector<VariableGroup> groups;  // by the name of their first variable
-  std::vector<std::string> silent;    // tasks that did not answer: variables that only their sessions use are unknown
+  std::vector<std::string> down;      // tasks that cannot be reached: their masters' sessions have ended
+  // Tasks whose sessions are unknown, because they hang; and those of another runtime, whose sessions would not find
+  // variables that have moved.
+  std::vector<std::string> hung, foreign;
+
+  // FAILED_PRECONDITION, naming them, if there are such tasks.
+  absl::Status CheckSessionsFollow() const;
 };
 
 // Asks all tasks of the cluster, `address` being one of them, for the variables in the graphs of their sessions.

@@ -160,6 +160,7 @@ BalancePolicy BalanceBy(BalanceMeasure measure) {
 
 absl::Status Rebalance(const std::string& address, const RebalanceOptions& options) {
   ASSIGN_OR_RETURN(const ClusterState state, Look(address, options));
+  RETURN_IF_ERROR(state.CheckSessionsFollow());
   std::vector<std::string> tasks;
   for (const Member& member : state.view.member()) {
     if (member.job() == options.job && member.state() == Member::SERVING) tasks.push_back(TaskNameOf(member));

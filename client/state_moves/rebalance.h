@@ -47,7 +47,7 @@ struct RebalanceOptions {
 
 // Moves variables, group by group, to the tasks of the job that serve and do not drain. `address` is that of any task
 // of the cluster. The first error ends it, with the moves made so far. FAILED_PRECONDITION if no task of the job
-// serves. Blocks.
+// serves, and as ClusterState::CheckSessionsFollow. Blocks.
 absl::Status Rebalance(const std::string& address, const RebalanceOptions& options = {});
 
 }  // namespace weir

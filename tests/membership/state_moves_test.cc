@@ -237,6 +237,16 @@ TEST_F(StateMovesTest, AMasterThatHungMeanwhileFindsTheNewHome) {
   ExpectAllOn(Full("ps", 1));
 }
 
+TEST_F(StateMovesTest, NothingMovesWhileATaskHangs) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  cluster_->Pause("worker", 0);
+  EXPECT_THAT(Rebalance(Address()), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/job:worker")));
+  cluster_->Resume("worker", 0);
+  ExpectAllOn(Full("ps", 0));
+}
+
 TEST_F(StateMovesTest, StepsWaitForAMoveThatIsGivenUpAndGoOn) {
   Start();
   Trainer trainer(cluster_->Target("chief", 0), "");
@@ -348,6 +358,7 @@ TEST_F(StateMovesTest, AServerOfTheDefinitionGoesAndAnotherTakesOver) {
   ASSERT_TRUE(training.Advance(5));
   const WeirOutput removed = RunWeir("drain --remove " + cluster_->Target("chief", 0) + " /job:ps/task:0");
   EXPECT_EQ(removed.code, 0) << removed.text;
+  EXPECT_THAT(removed.text, HasSubstr("/job:ps/replica:0/task:0 has handed over to /job:ps/replica:0/task:1"));
   EXPECT_THAT(cluster_->Terminate("ps", 0).status(), IsOk());
   ASSERT_TRUE(training.Advance(5));
   training.Stop();
