@@ -41,8 +41,16 @@ ops::EmbeddingTableAttrs TableAttrs(const EmbeddingVariableOptions& options, con
   attrs.seconds_to_live = options.seconds_to_live;
   attrs.max_element_size = (options.max_element_size + parts - 1) / parts;
   attrs.parts = options.parts;
+  attrs.value_dtype = options.value_dtype;
+  attrs.memory_limit_bytes = options.memory_limit_bytes;
+  attrs.storage_path = options.storage_path;
   attrs.shared_name = shared_name;
   return attrs;
+}
+
+// Runs the op on a thread that may wait for the disk.
+void LetWait(const EmbeddingVariableOptions& options, const Operation& op) {
+  if (options.memory_limit_bytes > 0) SetNodeAttr("_kernel", "waiting", op.node()->mutable_def());
 }
 
 // A device's name in a map: graphs that spell it differently mean the same task.
@@ -146,7 +154,9 @@ EmbeddingPull EmbeddingVariable::Pull(const Scope& scope, const Output& keys) co
   std::vector<Output> arrived;
   for (int i = 0; i < num_parts(); ++i) {
     const auto gathered = ops::EmbeddingTableGather(Beside(inner, i), tables_[i], pull.keys[i]);
+    if (!scope.ok()) return {};
     SetWire(scope, gathered.output.op(), options_.wire);
+    LetWait(options_, gathered.output.op());
     rows.emplace_back(gathered.output);
     arrived.push_back(gathered.version);
     pull.versions.push_back(gathered.version);
@@ -215,7 +225,10 @@ Operation EmbeddingVariable::Push(const Scope& scope, const EmbeddingPull& pull,
     pushes.push_back(Apply(inner, static_cast<int>(i), pull, parts[i], global_step));
     if (!scope.ok()) break;
     SetWire(scope, pushes.back(), options_.wire);
-    if (options_.synchronous_workers == 0) continue;
+    if (options_.synchronous_workers == 0) {
+      LetWait(options_, pushes.back());
+      continue;
+    }
     tensorflow::NodeDef* const push = pushes.back().node()->mutable_def();
     SetNodeAttr("_kernel", "together", push);
     SetNodeAttr("_weir_worker", worker, push);

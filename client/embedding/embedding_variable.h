@@ -51,6 +51,14 @@ struct EmbeddingVariableOptions {
   // Evict the least frequently used rows beyond this number, over all devices.
   int64_t max_element_size = 0;
 
+  // How the values of rows are stored: DT_FLOAT, DT_BFLOAT16, or DT_INT8 with a scale for each row. Pulls give float;
+  // pushes compute in float and round at random, so that small updates count.
+  DataType value_dtype = DT_FLOAT;
+  // Above 0: each device's table takes at most this much memory, with the index of all its rows, and the rows that are
+  // used least are in a file in the folder `storage_path` of the device's machine. The file ends with the process.
+  int64_t memory_limit_bytes = 0;
+  std::string storage_path;
+
   // "sum", "last_writer", or "reject": drop gradients of a row that changed more than `staleness_bound` versions after
   // it was pulled.
   std::string conflict_policy = "sum";

@@ -1,6 +1,7 @@
 // Embedding tables themselves, and what reads them.
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
+#include "kernels/embedding/waiting_kernel.h"
 
 namespace weir {
 namespace {
@@ -74,6 +75,21 @@ absl::Status ReadEviction(const OpKernelConstruction& ctx, EmbeddingOptions* opt
   return absl::OkStatus();
 }
 
+absl::Status ReadStorage(const OpKernelConstruction& ctx, EmbeddingOptions* options) {
+  RETURN_IF_ERROR(ctx.GetAttr("value_dtype", &options->value_dtype));
+  RETURN_IF_ERROR(ctx.GetAttr("memory_limit_bytes", &options->memory_limit_bytes));
+  RETURN_IF_ERROR(ctx.GetAttr("storage_path", &options->storage_path));
+  const int64_t limit = options->memory_limit_bytes;
+  if (limit == 0 && options->storage_path.empty()) return absl::OkStatus();
+  if (limit < EmbeddingOptions::kLeastMemoryLimit) {
+    return errors::InvalidArgument("With a storage_path, memory_limit_bytes must be at least ",
+                                   EmbeddingOptions::kLeastMemoryLimit, ", got ", limit);
+  }
+  if (!options->storage_path.empty()) return absl::OkStatus();
+  return errors::InvalidArgument("memory_limit_bytes (", limit,
+                                 ") needs a storage_path: the folder of a local disk for rows beyond it");
+}
+
 absl::StatusOr<EmbeddingOptions> ReadOptions(const OpKernelConstruction& ctx) {
   EmbeddingOptions options;
   RETURN_IF_ERROR(ctx.GetAttr("width", &options.width));
@@ -90,6 +106,7 @@ absl::StatusOr<EmbeddingOptions> ReadOptions(const OpKernelConstruction& ctx) {
   RETURN_IF_ERROR(ReadInitializer(ctx, &options));
   RETURN_IF_ERROR(ReadFilter(ctx, &options));
   RETURN_IF_ERROR(ReadEviction(ctx, &options));
+  RETURN_IF_ERROR(ReadStorage(ctx, &options));
   RETURN_IF_ERROR(ctx.GetAttr("parts", &options.parts));
   if (options.parts < 0 || options.parts > EmbeddingOptions::kMaxParts) {
     return errors::InvalidArgument("parts must be in [0, ", EmbeddingOptions::kMaxParts, "], got ", options.parts);
@@ -105,7 +122,7 @@ class TableKernel : public ResourceKernel<EmbeddingTable> {
     return absl::OkStatus();
   }
   absl::StatusOr<std::shared_ptr<EmbeddingTable>> Make(OpKernelContext& ctx, const std::string&) override {
-    return std::make_shared<EmbeddingTable>(options_, ctx.allocator());
+    return EmbeddingTable::Create(options_, ctx.allocator());
   }
   absl::Status CheckMatches(const EmbeddingTable& table) const override {
     if (table.options() == options_) return absl::OkStatus();
@@ -151,10 +168,13 @@ class StatisticsKernel : public OpKernel {
     ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
     const EmbeddingCounts counts = table->counts();
     const EmbeddingOptions& options = table->options();
-    const int64_t value_bytes = counts.size * options.width * int64_t{sizeof(float)};
-    ctx.set_output(0, Tensor::Vector<int64_t>({counts.size, options.width, value_bytes, value_bytes * options.slots(),
-                                               counts.bytes, counts.pulled, counts.pushed, counts.filtered,
-                                               counts.rejected, counts.evicted}));
+    const RowFormat format(options);
+    const int64_t slot_bytes = counts.size * format.slot_floats() * int64_t{sizeof(float)};
+    ctx.set_output(
+        0, Tensor::Vector<int64_t>({counts.size, options.width, counts.size * format.value_bytes(), slot_bytes,
+                                    counts.bytes, counts.pulled, counts.pushed, counts.filtered, counts.rejected,
+                                    counts.evicted, counts.size - counts.cold, counts.cold, counts.hits, counts.misses,
+                                    table->bytes_read(), table->bytes_written()}));
     return absl::OkStatus();
   }
 };
@@ -185,6 +205,8 @@ absl::Status RegisterEmbeddingKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<SizeKernel>(Kernel("EmbeddingTableSize").Cpu()));
   RETURN_IF_ERROR(kernels.Register<StatisticsKernel>(Kernel("EmbeddingTableStatistics").Cpu()));
   RETURN_IF_ERROR(kernels.Register<GatherKernel>(Kernel("EmbeddingTableGather").Cpu()));
+  RETURN_IF_ERROR(
+      kernels.Register<WaitingKernel<GatherKernel>>(Kernel("EmbeddingTableGather").Cpu().Label(kWaitingLabel)));
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/embedding/joined_rows.h"
 #include "kernels/embedding/table_checkpoint.h"
 #include "kernels/embedding/table_inputs.h"
+#include "kernels/embedding/waiting_kernel.h"
 
 namespace weir {
 namespace {
@@ -19,7 +20,7 @@ class ExportKernel : public BlockingKernel {
     for (int i = 0; i < table->num_shards(); ++i) {
       RETURN_IF_ERROR(CheckCancelled(ctx));
       shards.emplace_back();
-      ASSIGN_OR_RETURN(shards.back(), table->ExportShard(i, since, version, ctx.allocator()));
+      ASSIGN_OR_RETURN(shards.back(), table->ExportShard(i, since, version, /*keep_removals=*/false, ctx.allocator()));
     }
     RETURN_IF_ERROR(SetJoinedRows(ctx, std::move(shards)));
     ctx.set_output(7, Tensor::Scalar(version));
@@ -36,6 +37,12 @@ class ImportKernel : public OpKernel {
 };
 
 class SaveKernel : public BlockingKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    RETURN_IF_ERROR(ctx.GetAttr("with_slots", &options_.with_slots));
+    return ctx.GetAttr("keep_removals", &options_.keep_removals);
+  }
+
  protected:
   absl::Status Work(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingTable> table, TableInput(ctx));
@@ -43,10 +50,13 @@ class SaveKernel : public BlockingKernel {
     ASSIGN_OR_RETURN(const std::string name, ScalarInput<tstring>(ctx, 2, "tensor_name"));
     ASSIGN_OR_RETURN(const int64_t since, ScalarInput<int64_t>(ctx, 3, "since"));
     ASSIGN_OR_RETURN(FileSystem * files, ctx.device()->file_systems()->Find(prefix));
-    ASSIGN_OR_RETURN(const int64_t version, SaveTable(*table, files, prefix, name, since, ctx));
+    ASSIGN_OR_RETURN(const int64_t version, SaveTable(*table, files, prefix, name, since, options_, ctx));
     ctx.set_output(0, Tensor::Scalar(version));
     return absl::OkStatus();
   }
+
+ private:
+  SaveOptions options_;
 };
 
 // The checkpoints' prefixes in input 1.
@@ -104,7 +114,7 @@ class RestorePartsKernel : public BlockingKernel {
 
 absl::Status RegisterEmbeddingTransferKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<ExportKernel>(Kernel("EmbeddingTableExport").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<ImportKernel>(Kernel("EmbeddingTableImport").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<WaitingKernel<ImportKernel>>(Kernel("EmbeddingTableImport").Cpu()));
   RETURN_IF_ERROR(kernels.Register<SaveKernel>(Kernel("EmbeddingTableSave").Cpu()));
   RETURN_IF_ERROR(kernels.Register<RestoreKernel>(Kernel("EmbeddingTableRestore").Cpu()));
   return kernels.Register<RestorePartsKernel>(Kernel("EmbeddingTableRestoreParts").Cpu());

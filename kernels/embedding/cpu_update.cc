@@ -7,6 +7,7 @@
 #include "core/memory/out_of_memory.h"
 #include "kernels/embedding/family.h"
 #include "kernels/embedding/table_inputs.h"
+#include "kernels/embedding/waiting_kernel.h"
 
 namespace weir {
 namespace {
@@ -128,7 +129,20 @@ class ApplyTogetherKernel : public AsyncOpKernel {
     }
     const absl::StatusOr<EmbeddingUpdate> update = reader_.Read(ctx, **table);
     if (!update.ok()) return done(update.status());
-    PushBarrier::Push push{.worker = worker_, .workers = workers_, .now = update->now};
+    if (!(*table)->has_storage()) return Join(ctx, *table, *update, std::move(done));
+    ctx.work_queue()->ScheduleBlocking(
+        [this, &ctx, table = *table, update = *update, done = std::move(done)]() mutable {
+          Join(ctx, table, update, std::move(done));
+        });
+  }
+
+ private:
+  static constexpr int kMaxWorkers = 1 << 16;
+
+  // Adds a push, and applies all where it is the last one.
+  void Join(OpKernelContext& ctx, const std::shared_ptr<EmbeddingTable>& table, const EmbeddingUpdate& update,
+            DoneCallback done) const {
+    PushBarrier::Push push{.worker = worker_, .workers = workers_, .now = update.now};
     push.keys = ctx.input(reader_.keys_input());
     push.rows = ctx.input(reader_.keys_input() + 1);
     push.cancellation = ctx.step().commit != nullptr ? ctx.step().commit->waits() : ctx.cancellation();
@@ -137,20 +151,17 @@ class ApplyTogetherKernel : public AsyncOpKernel {
       done(status);
     };
     if (ctx.step().commit != nullptr) {
-      push.leave = [&ctx, table = *table, update = *update, alone = push] {
+      push.leave = [&ctx, table, update, alone = push] {
         // Not on a thread that cancels.
-        ctx.work_queue()->Schedule([&ctx, table, update, alone] {
+        ctx.work_queue()->ScheduleBlocking([&ctx, table, update, alone] {
           alone.done(OrOutOfMemory([&] { return ApplySum(ctx, *table, update, {alone}); }));
         });
       };
     }
-    (*table)->barrier().Add(std::move(push), [&](const std::vector<PushBarrier::Push>& pushes) {
-      return OrOutOfMemory([&] { return ApplySum(ctx, **table, *update, pushes); });
+    table->barrier().Add(std::move(push), [&](const std::vector<PushBarrier::Push>& pushes) {
+      return OrOutOfMemory([&] { return ApplySum(ctx, *table, update, pushes); });
     });
   }
-
- private:
-  static constexpr int kMaxWorkers = 1 << 16;
 
   // Duplicates within a batch are added up, so the pushes are one batch.
   static absl::Status ApplySum(OpKernelContext& ctx, EmbeddingTable& table, EmbeddingUpdate update,
@@ -175,6 +186,9 @@ template <EmbeddingRule kRule, FloatRule (*kLoop)()>
 absl::Status RegisterApply(KernelRegistry& kernels, const char* op) {
   RETURN_IF_ERROR(kernels.Register(
       Kernel(op).Cpu(), []() -> std::unique_ptr<OpKernel> { return std::make_unique<ApplyKernel>(kRule, kLoop()); }));
+  RETURN_IF_ERROR(kernels.Register(Kernel(op).Cpu().Label(kWaitingLabel), []() -> std::unique_ptr<OpKernel> {
+    return std::make_unique<WaitingKernel<ApplyKernel>>(kRule, kLoop());
+  }));
   return kernels.Register(Kernel(op).Cpu().Label("together"), []() -> std::unique_ptr<OpKernel> {
     return std::make_unique<ApplyTogetherKernel>(kRule, kLoop());
   });
@@ -231,9 +245,9 @@ absl::Status RegisterEmbeddingUpdateKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kAdagrad, AdagradRule>(kernels, "EmbeddingTableApplyAdagrad")));
   RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kAdam, AdamRule>(kernels, "EmbeddingTableApplyAdam")));
   RETURN_IF_ERROR((RegisterApply<EmbeddingRule::kFtrl, FtrlRule>(kernels, "EmbeddingTableApplyFtrl")));
-  RETURN_IF_ERROR(kernels.Register<InsertKernel>(Kernel("EmbeddingTableInsert").Cpu()));
-  RETURN_IF_ERROR(kernels.Register<RemoveKernel>(Kernel("EmbeddingTableRemove").Cpu()));
-  return kernels.Register<EvictKernel>(Kernel("EmbeddingTableEvict").Cpu());
+  RETURN_IF_ERROR(kernels.Register<WaitingKernel<InsertKernel>>(Kernel("EmbeddingTableInsert").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<WaitingKernel<RemoveKernel>>(Kernel("EmbeddingTableRemove").Cpu()));
+  return kernels.Register<WaitingKernel<EvictKernel>>(Kernel("EmbeddingTableEvict").Cpu());
 }
 
 }  // namespace weir

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/tensor/types.h"
+
 namespace weir {
 
 // The rule by which pushes change rows; it sets the number of slots of a row.
@@ -38,6 +40,15 @@ struct EmbeddingOptions {
   static constexpr int64_t kMaxParts = 4096;
   int64_t parts = 0;
 
+  // How values are stored: DT_FLOAT, DT_BFLOAT16, or DT_INT8 with a scale for each row. Slots are float.
+  DataType value_dtype = DT_FLOAT;
+
+  // Above 0: rows beyond so many bytes of memory, with the index of all rows, are in a file in the folder
+  // `storage_path`.
+  static constexpr int64_t kLeastMemoryLimit = 64 << 10;
+  int64_t memory_limit_bytes = 0;
+  std::string storage_path;
+
   int slots() const {
     switch (rule) {
       case EmbeddingRule::kAdagrad:
@@ -49,7 +60,6 @@ struct EmbeddingOptions {
         return 0;
     }
   }
-  int64_t row_floats() const { return width * (1 + slots()); }
   bool filters() const { return filter_freq > 1 || filter_probability < 1; }
   bool expires() const { return steps_to_live > 0 || seconds_to_live > 0; }
 

@@ -244,7 +244,9 @@ TEST_F(EmbeddingPartsTest, AMoveThatIsTooLateDropsNothing) {
 
 // Whoever asks for changes makes removals before it forgotten, which is not to be missed by who has asked between.
 TEST(EmbeddingTableTest, AnExportBesideAMoveMissesNoRemoval) {
-  EmbeddingTable table({.name = "t", .width = 1, .parts = 1}, CpuAllocator());
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<EmbeddingTable> made,
+                       EmbeddingTable::Create({.name = "t", .width = 1, .parts = 1}, CpuAllocator()));
+  EmbeddingTable& table = *made;
   ASSERT_THAT(table.Initialize(), IsOk());
   ASSERT_THAT(table.Own(std::vector<int32_t>{0}, 0, true), IsOk());
   const std::vector<int64_t> keys = {1, 2}, all = {-1};
@@ -254,13 +256,13 @@ TEST(EmbeddingTableTest, AnExportBesideAMoveMissesNoRemoval) {
   EmbeddingShard& shard = table.shard(0);
   ASSERT_THAT(shard.Update({.keys = keys, .rows = values.data()}, absl::MakeSpan(positions)).status(), IsOk());
   ASSERT_OK_AND_ASSIGN(const int64_t saved, table.BeginExport(-1));
-  ASSERT_THAT(table.ExportShard(0, -1, saved, CpuAllocator()).status(), IsOk());
+  ASSERT_THAT(table.ExportShard(0, -1, saved, /*keep_removals=*/false, CpuAllocator()).status(), IsOk());
   ASSERT_THAT(shard.Remove(keys, std::vector<uint32_t>{0}).status(), IsOk());
   ASSERT_OK_AND_ASSIGN(const int64_t version, table.BeginExport(saved));
   int64_t sent = 0;
   ASSERT_THAT(table.Send(parts, all, std::nullopt, CpuAllocator(), &sent).status(), IsOk());
   ASSERT_THAT(table.Send(parts, std::vector<int64_t>{sent}, std::nullopt, CpuAllocator(), &sent).status(), IsOk());
-  EXPECT_THAT(table.ExportShard(0, saved, version, CpuAllocator()).status(),
+  EXPECT_THAT(table.ExportShard(0, saved, version, /*keep_removals=*/false, CpuAllocator()).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("all rows have to be taken")));
 }
 

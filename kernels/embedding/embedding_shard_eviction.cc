@@ -1,5 +1,6 @@
-// Evicts rows from a shard and brings them back.
+// Evicts rows from a shard, and remembers which ones.
 #include <algorithm>
+#include <tuple>
 
 #include "kernels/embedding/embedding_shard.h"
 
@@ -10,22 +11,60 @@ bool EmbeddingShard::Expired(const EmbeddingRowInfo& info, uint32_t now) const {
   return life > 0 && int64_t{now} - info.last_used > life;
 }
 
-int64_t EmbeddingShard::EvictExpired(uint32_t now) {
-  MutexLock lock(mu_);
-  // What arrives is evicted where it was until it is here; what leaves, where it goes.
-  if (presence_ != EmbeddingPresence::kHere) return 0;
+absl::StatusOr<int64_t> EmbeddingShard::EvictExpired(uint32_t now) {
   int64_t evicted = 0;
-  slabs_.ForEach([&](RowSlabs::Id id) {
-    if (!Expired(slabs_.info(id), now)) return;
-    RemoveRow(id);
-    ++evicted;
-  });
+  size_t blocks;
+  {
+    MutexLock lock(mu_);
+    // What arrives is evicted where it was until it is here; what leaves, where it goes.
+    if (presence_ != EmbeddingPresence::kHere) return int64_t{0};
+    slabs_.ForEach([&](RowSlabs::Id id) {
+      if (!Expired(slabs_.info(id), now)) return;
+      RemoveRow(id);
+      ++evicted;
+    });
+    counts_.evicted += evicted;
+    blocks = cold_.num_blocks();
+  }
+  // Pulls and pushes go on between the blocks.
+  for (size_t i = 0; i < blocks; ++i) {
+    MutexLock lock(mu_);
+    if (presence_ != EmbeddingPresence::kHere) break;
+    ASSIGN_OR_RETURN(const int64_t of_block, EvictExpiredIn(i, now));
+    evicted += of_block;
+  }
+  return evicted;
+}
+
+absl::StatusOr<int64_t> EmbeddingShard::EvictExpiredIn(size_t block, uint32_t now) {
+  const std::shared_ptr<ColdRows::Block> rows = block < cold_.num_blocks() ? cold_.block(block) : nullptr;
+  if (rows == nullptr || !Expired({.last_used = rows->earliest_used()}, now)) return int64_t{0};
+  std::vector<char> content;
+  RETURN_IF_ERROR(cold_.ReadBlock(*rows, &content));
+  int64_t evicted = 0;
+  uint32_t earliest = UINT32_MAX;
+  for (int64_t i = 0; i < rows->size(); ++i) {
+    if (!rows->is_live(i)) continue;
+    const auto& info = *reinterpret_cast<const EmbeddingRowInfo*>(content.data() + i * cold_.ReadBytes());
+    if (Expired(info, now)) {
+      RemoveRow(kCold | static_cast<Place>(block * cold_.rows_per_block() + i));
+      ++evicted;
+    } else {
+      earliest = std::min(earliest, info.last_used);
+    }
+  }
+  rows->set_earliest_used(earliest);
   counts_.evicted += evicted;
   return evicted;
 }
 
-void EmbeddingShard::SweepSome(int64_t rows, uint32_t now) {
-  if (slabs_.bytes() == 0) return;
+absl::Status EmbeddingShard::SweepSome(int64_t rows, uint32_t now) {
+  // As large a part of the blocks as of the rows.
+  for (int64_t blocks = 1 + rows / cold_.rows_per_block(); blocks > 0 && cold_.size() > 0; --blocks) {
+    if (++cold_hand_ >= cold_.num_blocks()) cold_hand_ = 0;
+    RETURN_IF_ERROR(EvictExpiredIn(cold_hand_, now).status());
+  }
+  if (slabs_.bytes() == 0) return absl::OkStatus();
   for (; rows > 0; --rows) {
     hand_ = slabs_.Next(hand_);
     const EmbeddingRowInfo& info = slabs_.info(hand_);
@@ -33,21 +72,42 @@ void EmbeddingShard::SweepSome(int64_t rows, uint32_t now) {
     RemoveRow(hand_);
     ++counts_.evicted;
   }
+  return absl::OkStatus();
 }
 
-void EmbeddingShard::EvictLeastFrequent(int64_t keep) {
-  std::vector<RowSlabs::Id> rows;
+absl::Status EmbeddingShard::EvictLeastFrequent(int64_t keep) {
+  struct Row {
+    uint32_t frequency;
+    Place place;
+    uint64_t version;
+    int64_t key;
+    // Of equal frequency, the one that changed longest ago.
+    bool operator<(const Row& b) const {
+      return std::tie(frequency, version, key) < std::tie(b.frequency, b.version, b.key);
+    }
+  };
+  std::vector<Row> rows;
   rows.reserve(index_.size());
-  slabs_.ForEach([&rows](RowSlabs::Id id) { rows.push_back(id); });
+  const auto add = [&rows](const EmbeddingRowInfo& info, Place place) {
+    rows.push_back({.frequency = info.frequency, .place = place, .version = info.version, .key = info.key});
+  };
+  slabs_.ForEach([&](RowSlabs::Id id) { add(slabs_.info(id), id); });
+  std::vector<char> content;
+  for (size_t block = 0; block < cold_.num_blocks(); ++block) {
+    if (cold_.block(block) == nullptr) continue;
+    RETURN_IF_ERROR(cold_.ReadBlock(*cold_.block(block), &content));
+    for (int64_t i = 0; i < cold_.block(block)->size(); ++i) {
+      if (!cold_.block(block)->is_live(i)) continue;
+      add(*reinterpret_cast<const EmbeddingRowInfo*>(content.data() + i * cold_.ReadBytes()),
+          kCold | static_cast<Place>(block * cold_.rows_per_block() + i));
+    }
+  }
   const int64_t leave = static_cast<int64_t>(rows.size()) - keep;
-  if (leave <= 0) return;
-  // Of equal frequency, the one that changed longest ago.
-  std::nth_element(rows.begin(), rows.begin() + (leave - 1), rows.end(), [this](RowSlabs::Id a, RowSlabs::Id b) {
-    const EmbeddingRowInfo &x = slabs_.info(a), &y = slabs_.info(b);
-    return x.frequency != y.frequency ? x.frequency < y.frequency : x.version < y.version;
-  });
-  for (int64_t i = 0; i < leave; ++i) RemoveRow(rows[i]);
+  if (leave <= 0) return absl::OkStatus();
+  std::nth_element(rows.begin(), rows.begin() + (leave - 1), rows.end());
+  for (int64_t i = 0; i < leave; ++i) RemoveRow(rows[i].place);
   counts_.evicted += leave;
+  return absl::OkStatus();
 }
 
 void EmbeddingShard::Clear() {
@@ -56,96 +116,16 @@ void EmbeddingShard::Clear() {
 }
 
 void EmbeddingShard::Empty() {
-  index_ = Index(0, RowHash{&slabs_}, RowEqual{&slabs_});
+  index_ = Index(0, RowHash{{&slabs_, &cold_}}, RowEqual{{&slabs_, &cold_}});
   slabs_.Clear();
+  cold_.Clear();
   filter_.Clear();
-  hand_ = 0;
+  hand_ = spill_hand_ = 0;
+  cold_hand_ = 0;
+  latest_used_ = 0;
   remembers_ = false;
   removals_ = {};
   removals_known_since_ = clock_->load();
-}
-
-absl::StatusOr<EmbeddingRows> EmbeddingShard::Export(int64_t since, uint64_t version, Allocator* allocator) {
-  MutexLock lock(mu_);
-  return Copy(since, version, allocator);
-}
-
-absl::StatusOr<EmbeddingRows> EmbeddingShard::Copy(int64_t since, uint64_t version, Allocator* allocator) {
-  const bool is_here = CheckHere().ok();
-  if (is_here && since >= 0 && !KnowsSince(since)) {
-    return errors::FailedPrecondition("Embedding table ", options_.name,
-                                      " does not know what was removed since version ", since,
-                                      "; all rows have to be taken");
-  }
-  const auto changed = [&](RowSlabs::Id id) {
-    return is_here && (since < 0 || slabs_.info(id).version > static_cast<uint64_t>(since));
-  };
-  int64_t n = 0;
-  slabs_.ForEach([&](RowSlabs::Id id) { n += changed(id) ? 1 : 0; });
-  EmbeddingRows rows;
-  const int64_t width = options_.width, slots = width * options_.slots();
-  ASSIGN_OR_RETURN(rows.keys, Tensor::Allocate(allocator, DT_INT64, TensorShape({n})));
-  ASSIGN_OR_RETURN(rows.values, Tensor::Allocate(allocator, DT_FLOAT, TensorShape({n, width})));
-  ASSIGN_OR_RETURN(rows.slots, Tensor::Allocate(allocator, DT_FLOAT, TensorShape({n, slots})));
-  ASSIGN_OR_RETURN(rows.versions, Tensor::Allocate(allocator, DT_INT64, TensorShape({n})));
-  ASSIGN_OR_RETURN(rows.freqs, Tensor::Allocate(allocator, DT_INT64, TensorShape({n})));
-  ASSIGN_OR_RETURN(rows.used, Tensor::Allocate(allocator, DT_INT64, TensorShape({n})));
-  int64_t i = 0;
-  slabs_.ForEach([&](RowSlabs::Id id) {
-    if (!changed(id)) return;
-    const EmbeddingRowInfo& info = slabs_.info(id);
-    const float* const data = slabs_.data(id);
-    rows.keys.data<int64_t>()[i] = info.key;
-    std::copy_n(data, width, rows.values.data<float>() + i * width);
-    std::copy_n(data + width, slots, rows.slots.data<float>() + i * slots);
-    rows.versions.data<int64_t>()[i] = static_cast<int64_t>(info.version);
-    rows.freqs.data<int64_t>()[i] = info.frequency;
-    rows.used.data<int64_t>()[i] = info.last_used;
-    ++i;
-  });
-  if (!is_here) return rows;
-  if (!remembers_) {
-    remembers_ = true;
-    removals_known_since_ = version;
-  }
-  if (since >= 0) {
-    // A caller that asks for changes since a version has all earlier ones.
-    std::erase_if(removals_, [since](const Removal& r) { return r.version <= static_cast<uint64_t>(since); });
-    removals_known_since_ = std::max(removals_known_since_, static_cast<uint64_t>(since));
-    for (const Removal& removal : removals_) rows.removed.push_back(removal.key);
-  }
-  return rows;
-}
-
-absl::Status EmbeddingShard::Import(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) {
-  MutexLock lock(mu_);
-  if (positions.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckUnfrozen());
-  remembers_ = false;
-  removals_ = {};
-  return Take(rows, positions);
-}
-
-absl::Status EmbeddingShard::Take(const EmbeddingRows& rows, absl::Span<const uint32_t> positions) {
-  const int64_t width = options_.width, slots = width * options_.slots();
-  for (const uint32_t i : positions) {
-    const int64_t key = rows.keys.data<int64_t>()[i];
-    const auto found = index_.find(key);
-    RowSlabs::Id id;
-    if (found != index_.end()) {
-      id = *found;
-    } else {
-      ASSIGN_OR_RETURN(id, AddRow(key));
-    }
-    float* const data = slabs_.data(id);
-    std::copy_n(rows.values.data<float>() + i * width, width, data);
-    std::copy_n(rows.slots.data<float>() + i * slots, slots, data + width);
-    EmbeddingRowInfo& info = slabs_.info(id);
-    info.version = static_cast<uint64_t>(rows.versions.data<int64_t>()[i]);
-    info.frequency = static_cast<uint32_t>(rows.freqs.data<int64_t>()[i]);
-    info.last_used = static_cast<uint32_t>(rows.used.data<int64_t>()[i]);
-  }
-  return absl::OkStatus();
 }
 
 void EmbeddingShard::RememberRemovals(uint64_t version) {

@@ -26,13 +26,18 @@ EmbeddingPresence EmbeddingShard::presence() const {
 
 absl::StatusOr<EmbeddingRows> EmbeddingShard::Send(int64_t since, uint64_t version, std::optional<int64_t> freeze,
                                                    Allocator* allocator) {
-  MutexLock lock(mu_);
-  RETURN_IF_ERROR(CheckUnfrozen());
-  ASSIGN_OR_RETURN(EmbeddingRows rows, Copy(since, version, allocator));
-  if (freeze.has_value()) {
-    presence_ = EmbeddingPresence::kLeaving;
-    move_ = *freeze;
+  EmbeddingRows rows;
+  ColdCopy cold;
+  {
+    MutexLock lock(mu_);
+    RETURN_IF_ERROR(CheckUnfrozen());
+    ASSIGN_OR_RETURN(rows, Copy(since, version, /*keep_removals=*/false, allocator, &cold));
+    if (freeze.has_value()) {
+      presence_ = EmbeddingPresence::kLeaving;
+      move_ = *freeze;
+    }
   }
+  RETURN_IF_ERROR(FinishCopy(since, cold, &rows));
   return rows;
 }
 

@@ -15,20 +15,25 @@ namespace weir {
 
 // Thread-safe. A key is in one of up to 64 shards, each with its own lock: a batch takes each lock once. In a table
 // that is divided into parts (EmbeddingOptions::parts) each part is a shard, and those that are elsewhere are empty; a
-// batch that names a key of one is ABORTED. A row changes
-// at once, a batch does not: a pull beside a push can see some of its rows. Memory is what AllocatorStats of the device
-// count, and beside the rows some 13 % (of width 64).
+// batch that names a key of one is ABORTED. A row changes at once, a batch does not: a pull beside a push can see some
+// of its rows. Memory is what AllocatorStats of the device count, and beside the rows some 13 % (of width 64).
+//
+// With a memory limit, its rows and indexes take up to that; other rows are in a file, and every call may wait for the
+// disk. Nothing else depends on where a row is.
 //
 // The table has a version, which each batch of changes and each export moves on, and each row the one of its last
 // change. Without Initialize, or Restore, rows can be neither read nor changed: a task that has lost its rows never
 // gives out initial ones in their place.
 class EmbeddingTable : public Resource {
  public:
-  EmbeddingTable(EmbeddingOptions options, Allocator* allocator);
+  // FailedPrecondition where storage_path has no place for a file.
+  static absl::StatusOr<std::shared_ptr<EmbeddingTable>> Create(EmbeddingOptions options, Allocator* allocator);
   const EmbeddingOptions& options() const { return options_; }
   std::string DebugString() const override;
   int64_t MemoryUsed() const override;
 
+  // Whether rows may be on disk, so that calls may wait for it.
+  bool has_storage() const { return file_ != nullptr; }
   bool is_initialized() const { return is_initialized_.load(); }
   // Removes all rows. Aborted while rows are being restored.
   absl::Status Initialize();
@@ -49,7 +54,9 @@ class EmbeddingTable : public Resource {
   // FailedPrecondition when not all removals since then are known; then all rows have to be exported. InvalidArgument
   // for a version that the table has not had yet.
   absl::StatusOr<int64_t> BeginExport(int64_t since);
-  absl::StatusOr<EmbeddingRows> ExportShard(int shard, int64_t since, int64_t version, Allocator* allocator);
+  // With `keep_removals`, exports of somebody else can still be of what changed since an earlier version.
+  absl::StatusOr<EmbeddingRows> ExportShard(int shard, int64_t since, int64_t version, bool keep_removals,
+                                            Allocator* allocator);
   // Overwrites rows. The next export has to be of all rows. InvalidArgument where the tensors do not fit together.
   absl::Status Import(OpKernelContext& ctx, const EmbeddingRows& rows);
 
@@ -83,6 +90,9 @@ class EmbeddingTable : public Resource {
   EmbeddingShard& shard(int i) { return *shards_[i]; }
 
   EmbeddingCounts counts() const;
+  // Of rows, read from disk and written there.
+  int64_t bytes_read() const { return file_ == nullptr ? 0 : file_->bytes_read(); }
+  int64_t bytes_written() const { return file_ == nullptr ? 0 : file_->bytes_written(); }
   // For pushes that are applied together. Those that wait are ABORTED when the rows go: by Initialize, by BeginRestore.
   PushBarrier& barrier() { return *barrier_; }
 
@@ -96,11 +106,14 @@ class EmbeddingTable : public Resource {
     }
   };
 
+  EmbeddingTable(EmbeddingOptions options, Allocator* allocator, std::unique_ptr<ColdFile> file);
+  // Divides the memory limit among the shards that have rows.
+  void DivideMemory();
   // Holds off BeginRestore and Initialize; FailedPrecondition unless the table is initialized.
   absl::StatusOr<std::shared_lock<std::shared_mutex>> Use() const;
   absl::StatusOr<Grouping> Group(absl::Span<const int64_t> keys) const;
   absl::Status CheckParts(absl::Span<const int32_t> parts) const;
-  // Calls work(shard) for each shard, in parallel where `keys` are many; gives the sum.
+  // Calls work(shard) for each shard, in parallel where `keys` are many or shards wait for the disk; gives the sum.
   absl::StatusOr<int64_t> ForShards(OpKernelContext& ctx, int64_t keys,
                                     const std::function<absl::StatusOr<int64_t>(int)>& work) const;
   absl::Status CheckRows(const EmbeddingRows& rows) const;
@@ -116,6 +129,8 @@ class EmbeddingTable : public Resource {
   std::atomic<uint64_t> latest_restored_{0};  // version of a row
   const std::shared_ptr<PushBarrier> barrier_ = std::make_shared<PushBarrier>();
   int shard_bits_ = 0;
+  const std::unique_ptr<ColdFile> file_;  // or nullptr
+  std::atomic<int64_t> shard_bytes_{0};   // of the memory limit
   std::vector<std::unique_ptr<EmbeddingShard>> shards_;
 };
 

@@ -61,6 +61,7 @@ absl::Status EmbeddingTable::Receive(absl::Span<const int32_t> parts, absl::Span
     const int32_t part = parts[i];
     RETURN_IF_ERROR(shards_[part]->Receive(move, since[i] < 0, rows, groups.of(part), removed.of(part)));
   }
+  DivideMemory();
   return absl::OkStatus();
 }
 
@@ -78,6 +79,7 @@ absl::Status EmbeddingTable::Own(absl::Span<const int32_t> owners, int32_t self,
                                    owners.size());
   }
   for (int i = 0; i < num_shards(); ++i) RETURN_IF_ERROR(shards_[i]->Own(owners[i] == self, create));
+  DivideMemory();
   return absl::OkStatus();
 }
 

@@ -70,10 +70,10 @@ absl::StatusOr<int64_t> EmbeddingTable::BeginExport(int64_t since) {
   return static_cast<int64_t>(version_.fetch_add(1));
 }
 
-absl::StatusOr<EmbeddingRows> EmbeddingTable::ExportShard(int shard, int64_t since, int64_t version,
+absl::StatusOr<EmbeddingRows> EmbeddingTable::ExportShard(int shard, int64_t since, int64_t version, bool keep_removals,
                                                           Allocator* allocator) {
   ASSIGN_OR_RETURN(const auto use, Use());
-  return shards_[shard]->Export(since, static_cast<uint64_t>(version), allocator);
+  return shards_[shard]->Export(since, static_cast<uint64_t>(version), keep_removals, allocator);
 }
 
 absl::Status EmbeddingTable::ImportRows(OpKernelContext& ctx, const EmbeddingRows& rows, int partition,

@@ -49,9 +49,7 @@ void InitialValues(const EmbeddingOptions& options, int64_t key, float* values) 
   }
 }
 
-void InitialRow(const EmbeddingOptions& options, int64_t key, float* row) {
-  InitialValues(options, key, row);
-  float* const slots = row + options.width;
+void InitialSlots(const EmbeddingOptions& options, float* slots) {
   std::fill_n(slots, options.width * options.slots(), 0.0f);
   const bool accumulates = options.rule == EmbeddingRule::kAdagrad || options.rule == EmbeddingRule::kFtrl;
   if (accumulates) std::fill_n(slots, options.width, options.initial_accumulator_value);

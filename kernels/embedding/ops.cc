@@ -168,6 +168,8 @@ absl::Status RegisterTransfers(OpRegistry& ops) {
                                    .Input("tensor_name: string")
                                    .Input("since: int64")
                                    .Output("version: int64")
+                                   .Attr("with_slots: bool = true")
+                                   .Attr("keep_removals: bool = false")
                                    .Shape(ScalarsShape)));
   return ops.Register(OnTable("EmbeddingTableRestore")
                           .WritesState()
@@ -320,6 +322,9 @@ absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
                                    .Attr("seconds_to_live: int >= 0 = 0")
                                    .Attr("max_element_size: int >= 0 = 0")
                                    .Attr("parts: int >= 0 = 0")
+                                   .Attr("value_dtype: {float, bfloat16, int8} = DT_FLOAT")
+                                   .Attr("memory_limit_bytes: int >= 0 = 0")
+                                   .Attr("storage_path: string = ''")
                                    .Attr("container: string = ''")
                                    .Attr("shared_name: string = ''")
                                    .Stateful()
@@ -330,7 +335,7 @@ absl::Status RegisterEmbeddingOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableSize").Output("size: int64").Shape(ScalarsShape)));
   RETURN_IF_ERROR(
       ops.Register(OnTable("EmbeddingTableStatistics").Output("statistics: int64").Shape([](InferenceContext& c) {
-        c.set_output(0, c.Vector(10));
+        c.set_output(0, c.Vector(16));
         return ScalarInputs(c, 0, 1);
       })));
   RETURN_IF_ERROR(ops.Register(OnTable("EmbeddingTableGather")

@@ -204,17 +204,19 @@ class Restoration {
 }  // namespace
 
 absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, const std::string& prefix,
-                                  const std::string& name, int64_t since, OpKernelContext& ctx) {
+                                  const std::string& name, int64_t since, const SaveOptions& options,
+                                  OpKernelContext& ctx) {
   ASSIGN_OR_RETURN(const int64_t version, table.BeginExport(since));
   ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefix));
   for (int i = 0; i < table.num_shards(); ++i) {
     RETURN_IF_ERROR(CheckCancelled(ctx));
-    ASSIGN_OR_RETURN(const EmbeddingRows rows, table.ExportShard(i, since, version, ctx.allocator()));
+    ASSIGN_OR_RETURN(EmbeddingRows rows, table.ExportShard(i, since, version, options.keep_removals, ctx.allocator()));
+    if (!options.with_slots) rows.slots = Tensor(DT_FLOAT, TensorShape({rows.keys.NumElements(), 0}));
     if (rows.keys.NumElements() == 0 && rows.removed.empty()) continue;
     RETURN_IF_ERROR(WriteRows(*writer, ShardName(name, i), rows, since >= 0));
   }
   const Info info{.width = table.options().width,
-                  .slots = table.options().slots(),
+                  .slots = options.with_slots ? table.options().slots() : 0,
                   .version = version,
                   .since = since,
                   .shards = table.num_shards()};

@@ -10,6 +10,12 @@
 
 namespace weir {
 
+struct SaveOptions {
+  bool with_slots = true;  // false: for tables without an optimizer, which serve
+  // Whether others can still ask for what changed since before `since`.
+  bool keep_removals = false;
+};
+
 // Writes all rows (since -1), or what changed after that version, as ordinary tensors, those of each shard by
 // themselves, so that no more than one is in memory twice:
 //   NAME-info                    int64: format, width, slots, version, since, shards
@@ -21,7 +27,8 @@ namespace weir {
 // some. Gives the version to name as `since` next time. Pushes may go on meanwhile: each row is as it was at some
 // moment of the save.
 absl::StatusOr<int64_t> SaveTable(EmbeddingTable& table, FileSystem* files, const std::string& prefix,
-                                  const std::string& name, int64_t since, OpKernelContext& ctx);
+                                  const std::string& name, int64_t since, const SaveOptions& options,
+                                  OpKernelContext& ctx);
 
 // Which keys a table takes: those of part `self` of `count`, or of a table whose parts move, those of the parts that
 // `owners` gives to `self`.
