@@ -76,6 +76,7 @@ IO = r"(fstream|iostream|filesystem|fcntl\.h|unistd\.h|stdio_ext\.h|sys/[a-z]+\.
 # The wall clock can jump, so only what people or files read comes from it.
 WALL_CLOCK = re.compile(r"absl::Now\(\)|system_clock|gettimeofday\(|CLOCK_REALTIME")
 WALL_CLOCK_FILES = {
+    "client/embedding/embedding_exporter.cc", "client/embedding/embedding_follower.cc",
     "client/estimator/saved_model.cc", "client/training/board_events.cc", "core/checkpoint/text_record.cc", "core/clock.cc",
     "core/device/incarnation.cc", "core/files/memory_file_system.cc", "core/files/remote/s3_client.cc",
     "core/kernel/debug_publisher.cc", "core/logging.cc", "distribute/transport/grpc_deadline.h",

@@ -249,7 +249,8 @@ void ServedTask::MakeReporter() {
 
 absl::Status ServedTask::StartWatch() {
   if (options_.http_address.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(watch_, TaskWatch::Start(options_.http_address, options_.insecure, reporter_.get()));
+  ASSIGN_OR_RETURN(watch_,
+                   TaskWatch::Start(options_.http_address, options_.insecure, reporter_.get(), options_.gauges));
   http_address_ = watch_->address();
   WEIR_LOG(INFO).With("task", task_).With("address", http_address_) << "serving metrics and status over HTTP";
   return absl::OkStatus();

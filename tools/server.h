@@ -15,6 +15,7 @@
 
 namespace WEIR_API weir {
 
+class GaugeSource;
 struct GpuPlatform;
 class KernelRegistry;
 class MasterInterface;
@@ -72,6 +73,8 @@ class Server {
     // "host:port" for health, metrics and a status page over HTTP (docs/watching.md); empty: they are not served. Port
     // 0: any free port. Loopback, unless `insecure`.
     std::string http_address;
+    // More figures for /metrics: an EmbeddingFollower's, say.
+    std::vector<std::shared_ptr<const GaugeSource>> gauges;
     // Outlive the server; nullptr: it creates its own, with all ops and kernels of this build.
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;

@@ -4,15 +4,11 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/str_format.h"
-#include "client/fed_scalar.h"
 #include "client/ops.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
 #include "core/checkpoint/checkpoint_lease.h"
 #include "core/checkpoint/checkpoint_state.h"
-#include "core/logging.h"
-#include "core/random_bits.h"
 
 namespace weir {
 namespace {
@@ -68,13 +64,11 @@ absl::StatusOr<bool> HasSameTables(const BundleReader& reader, const std::map<st
   return true;
 }
 
-std::string TemporarySuffix() { return absl::StrFormat("_temp_%016x", RandomBits()); }
-
 }  // namespace
 
 EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable> variables,
                                EmbeddingSaverOptions options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), writer_({.files = options_.files}) {
   const Scope inner = scope.Root().SubScope("save_embeddings");
   std::vector<Operation> initializers;
   InputList flags;
@@ -83,6 +77,7 @@ EmbeddingSaver::EmbeddingSaver(const Scope& scope, std::vector<EmbeddingVariable
     flags.emplace_back(variable.is_initialized());
     partitions_.emplace(variable.name(), variable.num_parts());
     if (variable.moves()) AddMap(inner, variable);
+    writer_.AddParts(inner, variable);
     for (int i = 0; i < variable.num_parts(); ++i) AddPart(inner, variable, i);
   }
   if (parts_.empty()) {
@@ -144,11 +139,7 @@ absl::Status EmbeddingSaver::SetMaps(Session& session, const std::vector<std::ve
 void EmbeddingSaver::AddPart(const Scope& scope, const EmbeddingVariable& variable, int part) {
   const Scope beside = variable.Beside(scope, part);
   Part added;
-  added.prefix = ops::Placeholder(beside.WithName("prefix"), DT_STRING);
-  added.since = FedScalar(beside, "since", DT_INT64);
-  added.saved =
-      ops::EmbeddingTableSave(beside, variable.table(part), added.prefix,
-                              Tensor::Scalar<tstring>(absl::StrCat(variable.name(), "/part_", part)), added.since);
+  added.prefix = ops::Placeholder(beside.WithName("restored_prefixes"), DT_STRING);
   const Tensor name = Tensor::Scalar<tstring>(variable.name());
   if (const Map* map = FindMap(variable); map != nullptr) {
     added.restored = ops::EmbeddingTableRestoreParts(beside, variable.table(part), added.prefix, name, map->fed,
@@ -214,42 +205,16 @@ absl::Status EmbeddingSaver::SaveSince(Session& session, const Target& target, c
     return target.lease == nullptr ? write() : target.lease->Guard(write);
   };
   ASSIGN_OR_RETURN(FileSystem * files, options_.files->Find(path));
-  const std::string temporary = absl::StrCat(path, TemporarySuffix());
-  RETURN_IF_ERROR(files->CreateDir(temporary));
-  const auto write = [&]() -> absl::StatusOr<std::vector<int64_t>> {
-    FeedList feeds;
-    std::vector<Output> fetches;
-    std::vector<std::string> prefixes;
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, i, parts_.size() + 1));
-      feeds.emplace_back(parts_[i].prefix, Tensor::Scalar<tstring>(prefixes.back()));
-      feeds.emplace_back(parts_[i].since, Tensor::Scalar(since[i]));
-      fetches.push_back(parts_[i].saved);
-    }
-    ASSIGN_OR_RETURN(const std::vector<Tensor> versions, session.Run(feeds, fetches));
-    prefixes.push_back(absl::StrFormat("%s/part-%05d-of-%05d", temporary, parts_.size(), parts_.size() + 1));
-    ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(files, prefixes.back()));
-    RETURN_IF_ERROR(writer->Add(kChain, Tensor::Vector<tstring>(std::vector<tstring>(chain.begin(), chain.end()))));
-    for (const auto& [name, parts] : partitions_) {
-      RETURN_IF_ERROR(writer->Add(name + kPartitions, Tensor::Scalar(parts)));
-    }
-    for (size_t i = 0; i < maps_.size(); ++i) {
-      const EmbeddingVariable& variable = maps_[i].variable;
-      const std::vector<tstring> tasks(variable.tasks().begin(), variable.tasks().end());
-      RETURN_IF_ERROR(writer->Add(variable.name() + kOwners, Tensor::Vector<int32_t>(maps[i].owners)));
-      RETURN_IF_ERROR(writer->Add(variable.name() + kTasks, Tensor::Vector<tstring>(tasks)));
-    }
-    RETURN_IF_ERROR(writer->Finish());
-    RETURN_IF_ERROR(guard([&] { return MergeBundles(files, prefixes, path); }));
-    std::vector<int64_t> result;
-    for (const Tensor& version : versions) result.push_back(version.scalar<int64_t>());
-    return result;
-  };
-  absl::StatusOr<std::vector<int64_t>> versions = write();
-  const absl::Status removed = files->DeleteRecursively(temporary);
-  if (!removed.ok() && !absl::IsNotFound(removed)) {
-    WEIR_LOG(WARNING) << "The temporary files " << temporary << " stay: " << removed.message();
+  EmbeddingBundleWriter::Entries entries;
+  entries.emplace_back(kChain, Tensor::Vector<tstring>(std::vector<tstring>(chain.begin(), chain.end())));
+  for (const auto& [name, parts] : partitions_) entries.emplace_back(name + kPartitions, Tensor::Scalar(parts));
+  for (size_t i = 0; i < maps_.size(); ++i) {
+    const EmbeddingVariable& variable = maps_[i].variable;
+    const std::vector<tstring> tasks(variable.tasks().begin(), variable.tasks().end());
+    entries.emplace_back(variable.name() + kOwners, Tensor::Vector<int32_t>(maps[i].owners));
+    entries.emplace_back(variable.name() + kTasks, Tensor::Vector<tstring>(tasks));
   }
+  absl::StatusOr<std::vector<int64_t>> versions = writer_.Write(session, path, since, entries, guard);
   RETURN_IF_ERROR(Annotate(versions.status(), absl::StrCat("Saving the embeddings ", path)));
   versions_ = *std::move(versions);
   saved_maps_ = maps;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/embedding/embedding_bundle.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/training_state.h"
 #include "core/api.h"
@@ -46,8 +47,7 @@ class EmbeddingSaver : public TrainingState {
 
  private:
   struct Part {
-    Output prefix, since;  // fed
-    Output saved;          // the saved version
+    Output prefix;  // fed
     Output restored;
   };
 
@@ -80,6 +80,7 @@ class EmbeddingSaver : public TrainingState {
   absl::Status DeleteUnneeded(FileSystem* files, const std::string& dir) const;
 
   const EmbeddingSaverOptions options_;
+  EmbeddingBundleWriter writer_;
   std::vector<Part> parts_;
   std::vector<Map> maps_;
   std::map<std::string, int64_t> partitions_;  // by embedding

@@ -5,6 +5,8 @@
 
 #include "client/data/dataset.h"
 #include "client/data/iterator.h"
+#include "client/embedding/embedding_exporter.h"
+#include "client/embedding/embedding_follower.h"
 #include "client/embedding/embedding_parts.h"
 #include "client/embedding/embedding_variable.h"
 #include "client/gradients.h"
@@ -19,6 +21,7 @@
 #include "distribute/cluster/cluster_resolver.h"
 #include "distribute/coordination/etcd/etcd_environment.h"
 #include "distribute/coordination/etcd/etcd_store.h"
+#include "tools/server.h"
 
 namespace weir {
 namespace {
@@ -101,6 +104,29 @@ OutputList Parse(const Scope& scope, const Output& record) { return {ops::Decode
   // … later, from a hook, a thread, or another process that makes the embedding by the same name and options
   EmbeddingParts parts(users, [&](const Scope& scope) { return Session::Connect(target, scope); });
   RETURN_IF_ERROR(parts.Balance({true, true, true}, EmbeddingParts::LoadMeasure::kBytes).status());
+  return absl::OkStatus();
+}
+
+[[maybe_unused]] void ExportEmbedding(const Scope& scope, const EmbeddingVariable& users,
+                                      std::vector<std::shared_ptr<TrainingHook>>& hooks) {
+  // In the training process.
+  auto exporter = std::make_shared<EmbeddingExporter>(scope, std::vector<EmbeddingVariable>{users}, "/exports/users");
+  hooks.push_back(EmbeddingExportHook(exporter));
+}
+
+[[maybe_unused]] absl::Status FollowEmbedding(const Scope& serving, const EmbeddingVariableOptions& options,
+                                              Server::Options& server_options,
+                                              const std::function<std::unique_ptr<Session>()>& open) {
+  // In the serving process, by the same name.
+  const EmbeddingVariable served = EmbeddingVariable::Make(
+      serving.WithName("users"), EmbeddingFollower::ServingOptions(options, {"/job:serving/task:0"}));
+  auto follower =
+      std::make_shared<EmbeddingFollower>(serving, std::vector<EmbeddingVariable>{served}, "/exports/users");
+  server_options.gauges = {follower};  // for /metrics
+
+  const std::unique_ptr<Session> session = open();
+  RETURN_IF_ERROR(follower->Start(*session, absl::Seconds(2)));
+  follower->Stop();
   return absl::OkStatus();
 }
 

@@ -170,6 +170,11 @@ std::string MetricsText(const ScrapedTask& task) {
   families.Counter("weir_http_connections_dropped_total", "HTTP connections closed before their answer was read.",
                    static_cast<double>(task.http_dropped));
   AddProcess(task.process, &families);
+  for (const GaugeSample& sample : task.gauges) {
+    Labels labels;
+    for (const auto& [name, value] : sample.labels) labels.push_back({name, value});
+    families.Gauge(sample.name, sample.help, sample.value, std::move(labels));
+  }
   return prometheus::TextSerializer().Serialize(families.all());
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "core/metrics/gauges.h"
 #include "core/metrics/step_metrics.h"
 #include "tools/watch/process_metrics.h"
 #include "weir/status.pb.h"
@@ -17,6 +19,7 @@ struct ScrapedTask {
   StepMetrics::Snapshot master_steps, worker_steps;
   ProcessMetrics process;
   uint64_t http_answered = 0, http_dropped = 0;
+  std::vector<GaugeSample> gauges;  // of other sources
 };
 
 // docs/watching.md lists the metrics.

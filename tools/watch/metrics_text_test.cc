@@ -54,5 +54,15 @@ TEST(MetricsTextTest, LargeNumbersKeepTheirDigits) {
   EXPECT_THAT(MetricsText(task), HasSubstr("\nweir_grpc_calls_total 123456789012345\n"));
 }
 
+TEST(MetricsTextTest, OtherSourcesAddGauges) {
+  ScrapedTask task;
+  for (const char* name : {"users", "items"}) {
+    task.gauges.push_back({"weir_embedding_seconds_behind", "The age of rows.", {{"embedding", name}}, 2.5});
+  }
+  EXPECT_THAT(MetricsText(task), AllOf(HasSubstr("\n# TYPE weir_embedding_seconds_behind gauge\n"),
+                                       HasSubstr("\nweir_embedding_seconds_behind{embedding=\"users\"} 2.5\n"),
+                                       HasSubstr("\nweir_embedding_seconds_behind{embedding=\"items\"} 2.5\n")));
+}
+
 }  // namespace
 }  // namespace weir

@@ -46,14 +46,15 @@ std::string TaskWatch::CachedText::Get(Make&& make) {
 }
 
 absl::StatusOr<std::unique_ptr<TaskWatch>> TaskWatch::Start(const std::string& bind_address, bool insecure,
-                                                            TaskReporter* reporter) {
+                                                            TaskReporter* reporter,
+                                                            std::vector<std::shared_ptr<const GaugeSource>> gauges) {
   ASSIGN_OR_RETURN(const Address address, Address::Parse(bind_address));
   if (!address.IsLoopback() && !insecure) {
     return errors::FailedPrecondition("The HTTP server is to listen on ", bind_address,
                                       ", which other machines can reach, without encryption or authentication: listen "
                                       "on 127.0.0.1, or allow it with --insecure on a network that you trust");
   }
-  std::unique_ptr<TaskWatch> watch(new TaskWatch(reporter));
+  std::unique_ptr<TaskWatch> watch(new TaskWatch(reporter, std::move(gauges)));
   HttpServer::Options http{.bind_address = bind_address, .metrics = &watch->http_metrics_};
   http.handle = [raw = watch.get()](const HttpRequest& request) { return raw->Answer(request); };
   ASSIGN_OR_RETURN(watch->http_, HttpServer::Start(std::move(http)));
@@ -138,12 +139,15 @@ HttpResponse TaskWatch::Graph(absl::string_view session) const {
 }
 
 std::string TaskWatch::Metrics() const {
+  std::vector<GaugeSample> samples;
+  for (const auto& source : gauges_) source->Collect(&samples);
   return MetricsText({.report = reporter_->Counts(),
                       .master_steps = reporter_->master_steps(),
                       .worker_steps = reporter_->worker_steps(),
                       .process = ReadProcessMetrics(),
                       .http_answered = http_metrics_.answered.value(),
-                      .http_dropped = http_metrics_.dropped.value()});
+                      .http_dropped = http_metrics_.dropped.value(),
+                      .gauges = std::move(samples)});
 }
 
 }  // namespace weir

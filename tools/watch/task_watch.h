@@ -5,8 +5,11 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "core/metrics/gauges.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "tools/http/http_message.h"
@@ -27,7 +30,8 @@ class TaskWatch {
  public:
   // `reporter` outlives this. A loopback address, unless `insecure`: FailedPrecondition.
   static absl::StatusOr<std::unique_ptr<TaskWatch>> Start(const std::string& bind_address, bool insecure,
-                                                          TaskReporter* reporter);
+                                                          TaskReporter* reporter,
+                                                          std::vector<std::shared_ptr<const GaugeSource>> gauges = {});
   ~TaskWatch();
   TaskWatch(const TaskWatch&) = delete;
 
@@ -48,7 +52,8 @@ class TaskWatch {
     absl::Time made_ GUARDED_BY(mu_) = absl::InfinitePast();
   };
 
-  explicit TaskWatch(TaskReporter* reporter) : reporter_(reporter) {}
+  TaskWatch(TaskReporter* reporter, std::vector<std::shared_ptr<const GaugeSource>> gauges)
+      : reporter_(reporter), gauges_(std::move(gauges)) {}
   HttpResponse Answer(const HttpRequest& request);
   HttpResponse Health() const;
   HttpResponse Page() const;
@@ -57,6 +62,7 @@ class TaskWatch {
   void Loop();
 
   TaskReporter* const reporter_;
+  const std::vector<std::shared_ptr<const GaugeSource>> gauges_;
   CachedText metrics_{absl::Milliseconds(100)};
   CachedText status_{absl::Milliseconds(250)};
   HttpMetrics http_metrics_;
