@@ -104,6 +104,8 @@ class EmbeddingShard {
   bool KnowsRemovalsSince(int64_t version) const;
 
   EmbeddingCounts counts() const;
+  // Writes rows to disk that are beyond the memory limit, where that has become less.
+  absl::Status FitMemory();
 
   // A move to another task. `move` names it: what is of another one does not count.
 

@@ -130,6 +130,11 @@ absl::Status EmbeddingShard::MakeRoom(int64_t rows) {
   return absl::OkStatus();
 }
 
+absl::Status EmbeddingShard::FitMemory() {
+  MutexLock lock(mu_);
+  return MakeRoom(0);
+}
+
 absl::Status EmbeddingShard::Spill() {
   const std::vector<RowSlabs::Id> coldest =
       ColdestRows(std::clamp<int64_t>(slabs_.used_rows() / 4, 1, cold_.rows_per_block()));

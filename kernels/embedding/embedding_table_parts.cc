@@ -61,7 +61,9 @@ absl::Status EmbeddingTable::Receive(absl::Span<const int32_t> parts, absl::Span
     const int32_t part = parts[i];
     RETURN_IF_ERROR(shards_[part]->Receive(move, since[i] < 0, rows, groups.of(part), removed.of(part)));
   }
+  // The parts that were here have less memory now.
   DivideMemory();
+  for (const auto& shard : shards_) RETURN_IF_ERROR(shard->FitMemory());
   return absl::OkStatus();
 }
 

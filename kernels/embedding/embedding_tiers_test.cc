@@ -12,6 +12,8 @@
 
 #include "absl/strings/match.h"
 #include "core/files/scratch_directory_testing.h"
+#include "kernels/embedding/embedding_table.h"
+#include "kernels/embedding/key_hash.h"
 #include "kernels/op_testing.h"
 
 namespace weir {
@@ -437,6 +439,50 @@ TEST_F(EmbeddingTiersTest, BadAttributesAreRejected) {
   EXPECT_THAT(make(1 << 20, "/proc/no/folder"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/proc/no/folder")));
   EXPECT_THAT(make(1 << 20, folder_.Path("made")).status(), IsOk());
+}
+
+TEST(EmbeddingTieredTableTest, PartsMoveWithTheirRowsOnDisk) {
+  constexpr int64_t kParts = 4, kKeys = 4000, kWidth = 16, kMove = 7;
+  const ScratchDirectory folder;
+  const EmbeddingOptions options{
+      .name = "t", .width = kWidth, .parts = kParts, .memory_limit_bytes = 128 << 10, .storage_path = folder.path()};
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<EmbeddingTable> from, EmbeddingTable::Create(options, CpuAllocator()));
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<EmbeddingTable> to, EmbeddingTable::Create(options, CpuAllocator()));
+  for (EmbeddingTable* table : {from.get(), to.get()}) ASSERT_THAT(table->Initialize(), IsOk());
+  ASSERT_THAT(from->Own(std::vector<int32_t>(kParts, 0), 0, /*create=*/true), IsOk());
+  std::vector<int64_t> keys(kKeys);
+  std::vector<float> values(kKeys * kWidth);
+  std::vector<std::vector<uint32_t>> positions(kParts);
+  for (int64_t i = 0; i < kKeys; ++i) {
+    keys[i] = i;
+    std::fill_n(values.data() + i * kWidth, kWidth, static_cast<float>(i));
+    positions[PartitionOf(KeyHash(i), kParts)].push_back(static_cast<uint32_t>(i));
+  }
+  const std::vector<int32_t> parts = {0, 1, 2, 3};
+  for (const int32_t part : parts) {
+    ASSERT_THAT(
+        from->shard(part).Update({.keys = keys, .rows = values.data()}, absl::MakeSpan(positions[part])).status(),
+        IsOk());
+  }
+  ASSERT_GT(from->counts().cold, kKeys / 2);
+
+  int64_t version = 0;
+  const std::vector<int64_t> everything(kParts, -1);
+  ASSERT_OK_AND_ASSIGN(const std::vector<EmbeddingRows> rows,
+                       from->Send(parts, everything, kMove, CpuAllocator(), &version));
+  for (const int32_t part : parts) {
+    ASSERT_THAT(to->Receive({part}, {-1}, kMove, rows[part]), IsOk());
+  }
+  ASSERT_THAT(to->Adopt(parts, kMove), IsOk());
+  ASSERT_THAT(from->Own(std::vector<int32_t>(kParts, 1), 0, /*create=*/false), IsOk());
+  EXPECT_EQ(from->counts().size, 0);
+  EXPECT_EQ(to->counts().size, kKeys);
+  EXPECT_GT(to->counts().cold, kKeys / 2);
+  for (const int32_t part : parts) {
+    std::vector<float> pulled(values.size(), -1);
+    ASSERT_THAT(to->shard(part).Gather(keys, positions[part], pulled.data()), IsOk());
+    for (const uint32_t i : positions[part]) EXPECT_EQ(pulled[i * kWidth], static_cast<float>(i));
+  }
 }
 
 }  // namespace
