@@ -36,7 +36,4 @@ struct PlacerOptions {
 //   on which nodes a step needs.
 absl::flat_hash_map<std::string, absl::Status> PlaceGraph(const PlacerOptions& options, Graph* graph);
 
-// The groups of nodes that must share a device, as above; each has at least one node.
-std::vector<std::vector<Node*>> ColocationGroups(Graph* graph);
-
 }  // namespace weir

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
-#include "graph/placer.h"
+#include "graph/placement/groups.h"
 
 namespace weir {
 namespace {
@@ -44,11 +44,11 @@ absl::StatusOr<std::string> HomeOfGroup(const StateHomeOf& home_of, const std::v
 }  // namespace
 
 absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& successor_of, Graph* graph) {
-  for (const std::vector<Node*>& group : ColocationGroups(graph)) {
-    ASSIGN_OR_RETURN(const std::string home, HomeOfGroup(home_of, group));
+  for (const PlacementGroup& group : ColocateNodes(*graph, /*allow_soft_placement=*/true).groups) {
+    ASSIGN_OR_RETURN(const std::string home, HomeOfGroup(home_of, group.members));
     if (home.empty()) continue;
     ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(home));
-    for (Node* node : group) {
+    for (Node* node : group.members) {
       const absl::StatusOr<DeviceName> assigned = DeviceName::ParseFull(node->assigned_device());
       if (!assigned.ok()) continue;
       if (const std::optional<StateKey> key = StateKeyOf(*node)) {
@@ -72,9 +72,9 @@ absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& succes
 
 std::vector<SharedState> FindSharedState(Graph* graph) {
   std::vector<SharedState> found;
-  for (const std::vector<Node*>& group : ColocationGroups(graph)) {
+  for (const PlacementGroup& group : ColocateNodes(*graph, /*allow_soft_placement=*/true).groups) {
     SharedState shared;
-    for (const Node* node : group) {
+    for (const Node* node : group.members) {
       if (StateKeyOf(*node)) shared.variables.push_back(node);
       if (HoldsOtherState(*node) && shared.obstacle.empty()) {
         shared.obstacle = absl::StrCat("node '", node->name(), "' (", node->op(), ") must stay with it");

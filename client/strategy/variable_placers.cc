@@ -1,9 +1,9 @@
 #include "client/strategy/variable_placers.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "core/device/device_name.h"
+#include "graph/placement/variable_spread.h"
 
 namespace weir {
 namespace {
@@ -11,22 +11,19 @@ namespace {
 class Spread {
  public:
   Spread(PlaceVariables how, std::vector<std::string> devices)
-      : how_(how), devices_(std::move(devices)), bytes_(devices_.size()) {}
+      : devices_(std::move(devices)),
+        spread_(how == PlaceVariables::kRoundRobin ? SpreadBy::kTurns : SpreadBy::kBytes,
+                static_cast<int>(devices_.size())) {}
 
   Scope Place(const Scope& scope, const TensorShape& shape, DataType dtype) {
     if (scope.is_colocated()) return scope;
-    const int chosen = Asked(scope.device());
-    const size_t device = chosen >= 0                           ? chosen
-                          : how_ == PlaceVariables::kRoundRobin ? next_++ % devices_.size()
-                                                                : Lightest();
-    // Empty variables have a small weight, so that they are spread too.
-    bytes_[device] += std::max<int64_t>(1, shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype)));
-    return scope.WithDevice(devices_[device]);
+    const int64_t bytes = shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype));
+    const int asked = Asked(scope.device());
+    if (asked >= 0) spread_.Count(asked, bytes);
+    return scope.WithDevice(devices_[asked >= 0 ? asked : spread_.Next(bytes)]);
   }
 
  private:
-  size_t Lightest() const { return std::min_element(bytes_.begin(), bytes_.end()) - bytes_.begin(); }
-
   // The device that the model requests; -1 if it requests none.
   int Asked(const std::string& device) const {
     const auto name = DeviceName::Parse(device);
@@ -38,10 +35,8 @@ class Spread {
     return -1;
   }
 
-  const PlaceVariables how_;
   const std::vector<std::string> devices_;
-  std::vector<int64_t> bytes_;
-  size_t next_ = 0;
+  VariableSpread spread_;
 };
 
 }  // namespace
