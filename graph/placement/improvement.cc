@@ -1,6 +1,7 @@
 #include "graph/placement/improvement.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -108,7 +109,9 @@ class Improver {
     }
     if (trial_ == best_) return false;
     simulated_ += static_cast<int64_t>(model_.kernels.size()) + 1;
-    const PlacementScore score = ScoreOf(simulator_.Run(trial_), costs_);
+    // A slower step can only be better if memory does not suffice so far.
+    const double limit = score_.excess_bytes > 0 ? std::numeric_limits<double>::infinity() : score_.seconds;
+    const PlacementScore score = ScoreOf(simulator_.Run(trial_, limit), costs_);
     if (!(score < score_)) return false;
     // A step that is faster by rounding errors is not faster.
     const bool is_same_time = score.excess_bytes == score_.excess_bytes && score.seconds > score_.seconds * (1 - 1e-9);

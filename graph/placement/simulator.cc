@@ -84,7 +84,7 @@ void Simulator::KernelEnded(const Event& event) {
   for (const int tensor : kernel.inputs) Release(tensor, event.device);
 }
 
-SimulatedStep Simulator::Run(const UnitPlacement& placement) {
+SimulatedStep Simulator::Run(const UnitPlacement& placement, double limit) {
   const int devices = model_.num_devices;
   placement_ = &placement;
   result_ = SimulatedStep();
@@ -126,6 +126,7 @@ SimulatedStep Simulator::Run(const UnitPlacement& placement) {
     StartKernels(now);
     if (events_.empty()) break;
     now = events_.front().time;
+    if (now > limit) break;
     while (!events_.empty() && events_.front().time == now) {
       const Event event = events_.front();
       std::pop_heap(events_.begin(), events_.end());

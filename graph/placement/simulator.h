@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "graph/placement/cluster_costs.h"
@@ -36,7 +37,8 @@ class Simulator {
  public:
   Simulator(const StepModel& model, const ClusterCosts& costs);
 
-  SimulatedStep Run(const UnitPlacement& placement);
+  // Stops once the step takes longer than `limit`: `seconds` is then beyond it, and the rest incomplete.
+  SimulatedStep Run(const UnitPlacement& placement, double limit = std::numeric_limits<double>::infinity());
 
  private:
   struct Event {
