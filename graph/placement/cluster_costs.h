@@ -1,4 +1,4 @@
-// What computation and transfers cost on a cluster.
+// The costs of computation and transfers on a cluster.
 #pragma once
 
 #include <cstdint>

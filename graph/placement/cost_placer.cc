@@ -87,7 +87,7 @@ class CostPlacer {
 
   PlacementScore Score(const SimulatedPlacement& placement) const { return ScoreOf(placement.step, costs_); }
   SimulatedPlacement Simulated(std::string name, UnitPlacement devices) {
-    SimulatedStep step = Simulator(result_.model, costs_).Run(devices);
+    StepPrediction step = Simulator(result_.model, costs_).Run(devices);
     return {std::move(name), std::move(devices), std::move(step)};
   }
   const SimulatedPlacement& Best(const std::vector<SimulatedPlacement>& placements) const {

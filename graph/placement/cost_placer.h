@@ -35,7 +35,7 @@ struct CostPlacerOptions {
 struct SimulatedPlacement {
   std::string name;
   UnitPlacement devices;
-  SimulatedStep step;
+  StepPrediction step;
 };
 
 struct CostPlacement {

@@ -139,7 +139,7 @@ bool operator<(const PlacementScore& a, const PlacementScore& b) {
          std::tie(b.excess_bytes, b.seconds, b.transferred_bytes);
 }
 
-PlacementScore ScoreOf(const SimulatedStep& step, const ClusterCosts& costs) {
+PlacementScore ScoreOf(const StepPrediction& step, const ClusterCosts& costs) {
   PlacementScore score{.seconds = step.seconds, .transferred_bytes = step.transferred_bytes};
   for (int i = 0; i < costs.num_devices(); ++i) {
     const int64_t limit = costs.device(i).memory_bytes;

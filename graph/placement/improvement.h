@@ -19,7 +19,7 @@ struct PlacementScore {
 
   friend bool operator<(const PlacementScore& a, const PlacementScore& b);
 };
-PlacementScore ScoreOf(const SimulatedStep& step, const ClusterCosts& costs);
+PlacementScore ScoreOf(const StepPrediction& step, const ClusterCosts& costs);
 
 struct ImprovementOptions {
   // A bound of the work: kernels that are simulated, over all simulations. It makes the result independent of the

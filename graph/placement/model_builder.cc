@@ -137,7 +137,7 @@ class Builder {
       unit.candidates = units_.units[i].candidates;
       for (const int group : units_.units[i].groups) {
         for (const Node* node : groups_.groups[group].members) {
-          if (unit.name.empty() || HoldsVariable(*node)) unit.name = node->name();
+          if (unit.name.empty() || (HoldsVariable(*node) && !unit.is_variable)) unit.name = node->name();
           unit.state += work_[node->id()].state;
           unit.is_variable = unit.is_variable || HoldsVariable(*node);
         }

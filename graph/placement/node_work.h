@@ -1,4 +1,4 @@
-// What a node computes and moves, from inferred shapes.
+// The operations and bytes of a node, from inferred shapes.
 #pragma once
 
 #include <cstdint>

@@ -84,10 +84,10 @@ void Simulator::KernelEnded(const Event& event) {
   for (const int tensor : kernel.inputs) Release(tensor, event.device);
 }
 
-SimulatedStep Simulator::Run(const UnitPlacement& placement, double limit) {
+StepPrediction Simulator::Run(const UnitPlacement& placement, double limit) {
   const int devices = model_.num_devices;
   placement_ = &placement;
-  result_ = SimulatedStep();
+  result_ = StepPrediction();
   result_.busy.assign(devices, 0);
   live_bytes_.assign(devices, 0);
   for (size_t i = 0; i < model_.units.size(); ++i) live_bytes_[placement[i]] += model_.units[i].state;

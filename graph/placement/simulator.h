@@ -10,7 +10,7 @@
 
 namespace weir {
 
-struct SimulatedStep {
+struct StepPrediction {
   double seconds = 0;
   std::vector<double> busy;         // seconds of kernels, by device
   std::vector<int64_t> peak_bytes;  // state and live tensors, by device
@@ -38,7 +38,7 @@ class Simulator {
   Simulator(const StepModel& model, const ClusterCosts& costs);
 
   // Stops once the step takes longer than `limit`: `seconds` is then beyond it, and the rest incomplete.
-  SimulatedStep Run(const UnitPlacement& placement, double limit = std::numeric_limits<double>::infinity());
+  StepPrediction Run(const UnitPlacement& placement, double limit = std::numeric_limits<double>::infinity());
 
  private:
   struct Event {
@@ -72,7 +72,7 @@ class Simulator {
   const StepModel& model_;
   const ClusterCosts& costs_;
   const UnitPlacement* placement_ = nullptr;
-  SimulatedStep result_;
+  StepPrediction result_;
   std::vector<Event> events_;  // a heap
   int64_t next_order_ = 0;
   std::vector<Queue> queues_;        // by device

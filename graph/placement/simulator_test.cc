@@ -37,7 +37,7 @@ class SimulatorTest : public ::testing::Test {
     model_.tensors.push_back(
         {.producer = producer, .bytes = bytes, .memory = bytes, .times = 1, .consumers = std::move(consumers)});
   }
-  SimulatedStep Run(const UnitPlacement& placement) { return Simulator(model_, costs_).Run(placement); }
+  StepPrediction Run(const UnitPlacement& placement) { return Simulator(model_, costs_).Run(placement); }
   double Milliseconds(const UnitPlacement& placement) { return Run(placement).seconds / kMs; }
 
   StepModel model_;
@@ -85,7 +85,7 @@ TEST_F(SimulatorTest, ATensorIsSentOnceToADevice) {
   Kernel(1);
   Kernel(1);
   Tensor(0, {1, 2}, kMegabyte);
-  const SimulatedStep step = Run({0, 1, 1});
+  const StepPrediction step = Run({0, 1, 1});
   EXPECT_NEAR(step.seconds / kMs, 11.5 + 2, 1e-9);
   EXPECT_EQ(step.transfers, 1);
   EXPECT_EQ(step.transferred_bytes, kMegabyte);

@@ -22,9 +22,12 @@ bool HasStrings(const Node& node) {
 // Whether cost may decide where the group is, if it has several candidates.
 bool MayMove(const PlacementGroup& group) {
   if (group.fixed || !group.error.ok()) return false;
-  return std::all_of(group.members.begin(), group.members.end(), [](const Node* node) {
+  // With a variable its initialiser moves, which may be a random op.
+  const bool has_variable =
+      std::any_of(group.members.begin(), group.members.end(), [](const Node* node) { return HoldsVariable(*node); });
+  return std::all_of(group.members.begin(), group.members.end(), [&](const Node* node) {
     const bool is_placeholder = node->op() == "Placeholder" || node->op() == "PlaceholderV2";
-    const bool keeps_other_state = node->IsStateful() && !HoldsVariable(*node) && !TakesResource(*node);
+    const bool keeps_other_state = node->IsStateful() && !has_variable && !TakesResource(*node);
     return !is_placeholder && !keeps_other_state && !HasStrings(*node);
   });
 }

@@ -1,4 +1,4 @@
-// What a placer may decide in a graph.
+// The units of a graph: nodes whose device a placer may decide together.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ struct UnitOptions {
 // groups, joined where one follows another:
 // - a constant follows its only consumer, a group that only handles variants follows their producer;
 // - all groups of a loop are one unit.
-// Groups keep their given device unless all their nodes are stateless, or variables and ops on them. So do
-// placeholders, whose values come from the client, and nodes that take or make strings, such as names of files.
+// Groups with state other than a variable keep their given device. So do placeholders, whose values come from the
+// client, and nodes that take or make strings, such as names of files.
 PlacementUnits FindUnits(const UnitOptions& options, const Graph& graph, const PlacementGroups& groups,
                          const std::vector<std::string>& given);
 
