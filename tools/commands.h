@@ -59,6 +59,19 @@ absl::StatusOr<int> CompareOps(const OpRegistry& ops, const std::string& file, s
 // shape of each output; unknown for a node whose inputs do not match.
 absl::Status PrintGraphFile(const OpRegistry& ops, const std::string& file, bool shapes, std::ostream& out);
 
+struct PlaceCommand {
+  std::vector<std::string> files;  // GraphDefs, binary or text
+  std::string devices;             // as ParseDeviceCosts takes them, or "@FILE"
+  std::string link = "latency_us=150,gbs=3";
+  std::string times;  // a file with a RunMetadata; "": none
+  bool explain = false;
+  int unknown_dimension = 32;
+  int effort = 50;  // millions of kernels to simulate for a graph
+};
+// weir graph place FILE…: places each graph by cost, and prints the predicted time of its heaviest step beside that of
+// other placements; with `explain` also each unit with its device and its alternatives.
+absl::Status PlaceGraphFiles(const OpRegistries& registries, const PlaceCommand& command, std::ostream& out);
+
 // The commands of weir checkpoint take a PATH: a checkpoint's prefix or index, or a directory, which stands for its
 // newest checkpoint unless stated otherwise.
 // weir checkpoint list PATH: the name, type and shape of every tensor; for a directory its checkpoints and its lease.
