@@ -13,10 +13,11 @@ bool TakesResource(const Node& node) {
                      [](DataType type) { return IsRefType(type) || type == DT_RESOURCE; });
 }
 
-bool HasStrings(const Node& node) {
-  const auto is_string = [](DataType type) { return RemoveRef(type) == DT_STRING; };
-  return std::any_of(node.input_types().begin(), node.input_types().end(), is_string) ||
-         std::any_of(node.output_types().begin(), node.output_types().end(), is_string);
+// Strings may name files of the task; the tensors of a variant are on its device.
+bool HasStringsOrVariants(const Node& node) {
+  const auto is_local = [](DataType type) { return RemoveRef(type) == DT_STRING || RemoveRef(type) == DT_VARIANT; };
+  return std::any_of(node.input_types().begin(), node.input_types().end(), is_local) ||
+         std::any_of(node.output_types().begin(), node.output_types().end(), is_local);
 }
 
 // Whether cost may decide where the group is, if it has several candidates.
@@ -27,8 +28,9 @@ bool MayMove(const PlacementGroup& group) {
       std::any_of(group.members.begin(), group.members.end(), [](const Node* node) { return HoldsVariable(*node); });
   return std::all_of(group.members.begin(), group.members.end(), [&](const Node* node) {
     const bool is_placeholder = node->op() == "Placeholder" || node->op() == "PlaceholderV2";
-    const bool keeps_other_state = node->IsStateful() && !has_variable && !TakesResource(*node);
-    return !is_placeholder && !keeps_other_state && !HasStrings(*node);
+    const bool keeps_other_state =
+        node->IsStateful() && (IsFunctionCall(*node) || !(has_variable || TakesResource(*node)));
+    return !is_placeholder && !keeps_other_state && !HasStringsOrVariants(*node);
   });
 }
 
@@ -43,7 +45,6 @@ class UnitFinder {
   PlacementUnits Run(const Graph& graph) {
     JoinLoops(graph);
     for (int i = 0; i < num_groups(); ++i) {
-      if (const int maker = MakerOfVariants(groups_, i); maker >= 0) Follow(i, maker);
       if (const int consumer = SoleConsumer(groups_, i); consumer >= 0) Follow(i, consumer);
     }
     PlacementUnits result;

@@ -30,10 +30,10 @@ struct UnitOptions {
 
 // `given` is the device of each node, by id, in a complete placement; an empty name: it could not be placed. Units are
 // groups, joined where one follows another:
-// - a constant follows its only consumer, a group that only handles variants follows their producer;
+// - a constant follows its only consumer;
 // - all groups of a loop are one unit.
 // Groups with state other than a variable keep their given device. So do placeholders, whose values come from the
-// client, and nodes that take or make strings, such as names of files.
+// client, stateful calls of functions, and nodes that take or make strings (names of files, say) or variants.
 PlacementUnits FindUnits(const UnitOptions& options, const Graph& graph, const PlacementGroups& groups,
                          const std::vector<std::string>& given);
 
