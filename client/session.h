@@ -41,7 +41,7 @@ struct DeviceInfo {
   std::string type;                  // "CPU" or "GPU"
   int64_t memory_limit = 0;          // bytes
   uint64_t incarnation = 0;          // another one after a restart of its task
-  std::string physical_device_desc;  // of a GPU
+  std::string physical_device_desc;  // a GPU's name and bus; a CPU's threads: "threads: 8"
 };
 
 // A connection to a master, with one graph. Thread-safe: steps may run concurrently. The graph may grow between runs:

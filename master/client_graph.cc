@@ -12,6 +12,7 @@
 #include "graph/partition.h"
 #include "graph/passes/step_commit.h"
 #include "graph/state_homes.h"
+#include "master/cost_placement.h"
 #include "master/graph_preparation.h"
 
 namespace weir {
@@ -98,6 +99,12 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   }
   for (const auto* nodes : {&ends.feed_nodes, &ends.fetch_nodes}) {
     for (const Node* node : *nodes) preparation.kept.push_back(node->name());
+  }
+  if (options.cost_placement != nullptr) {
+    preparation.place_anew = [&](Graph* placed) {
+      return options.cost_placement->PlaceStep(preparation.placement, tasks, check, placed,
+                                               &client_graph->is_placed_by_times_);
+    };
   }
   RETURN_IF_ERROR(PrepareGraph(preparation, unplaced, graph.get()));
   RETURN_IF_ERROR(MoveToHomes(options.moved_state, graph.get()));  // variables of functions that were inlined

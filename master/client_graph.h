@@ -21,6 +21,8 @@
 
 namespace weir {
 
+class SessionCostPlacement;
+
 struct Signature {
   std::vector<std::string> feeds, fetches, targets;
   std::vector<std::pair<std::string, std::string>> connections = {};  // see FeedFetchOptions
@@ -49,6 +51,7 @@ class ClientGraph {
     bool awaits_decision = false;  // of the coordinator, on its updates
   };
   struct Options {
+    const SessionCostPlacement* cost_placement = nullptr;  // places nodes by cost; nullptr: they stay
     std::string session_handle;
     tensorflow::GraphOptions graph_options;
     tensorflow::DebugOptions debug_options;
@@ -81,6 +84,8 @@ class ClientGraph {
   // Returns the number of earlier steps, and counts this one.
   int64_t CountStep() { return num_steps_.fetch_add(1, std::memory_order_relaxed); }
   int64_t num_steps() const { return num_steps_.load(std::memory_order_relaxed); }
+  // True if measured times of kernels placed it, with Options::cost_placement.
+  bool is_placed_by_times() const { return is_placed_by_times_; }
   // True if tensors pass between devices: a step then leaves state on the tasks, which must be cleaned up.
   bool has_transfers() const { return has_transfers_; }
   // The part that decides for all whether the updates take effect; nullptr: they take effect as they run.
@@ -108,6 +113,7 @@ class ClientGraph {
   std::vector<Part> parts_;
   int num_feeds_ = 0, num_fetches_ = 0;
   bool has_transfers_ = false;
+  bool is_placed_by_times_ = false;
   int64_t collective_graph_key_ = 0;
   std::vector<std::pair<int, int>> repeated_fetches_;
   std::atomic<int64_t> num_steps_{0};

@@ -212,6 +212,7 @@ absl::Status PrepareGraph(const PreparationOptions& options,
   for (const DeviceName& device : options.placement.devices) lowering.devices.push_back(device.ToString());
   ASSIGN_OR_RETURN(const bool has_new_nodes, LowerFunctions(lowering, graph));
   RETURN_IF_ERROR(CheckPlaced(has_new_nodes ? PlaceGraph(options.placement, graph) : unplaced, *graph));
+  if (options.place_anew) RETURN_IF_ERROR(options.place_anew(graph));
 
   RETURN_IF_ERROR(check());
   ASSIGN_OR_RETURN(const Switches on, ChoosePasses(options));

@@ -29,6 +29,8 @@ struct PreparationOptions {
   // compute the remaining constants.
   TimerQueue* timers = nullptr;
   absl::Duration fold_for = absl::Seconds(2);
+  // Places nodes of the graph anew, once all of them have devices; may be empty.
+  std::function<absl::Status(Graph*)> place_anew;
   // Called now and then; an error, such as that the step's deadline has passed, ends the preparation. May be empty.
   std::function<absl::Status()> check;
   // The step's feeds, fetches and targets, which keep their names.

@@ -13,6 +13,7 @@
 #include "distribute/collective/task/task_collectives.h"
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
+#include "master/cost_placement.h"
 #include "master/journal/session_journal.h"
 #include "master/step_options.h"
 #include "master/wait_survey.h"
@@ -180,6 +181,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, c
   ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, graph, options_.tracer));
   auto result = step->Run(std::move(feeds), call.cancellation);
   Ended(*step, result.status());
+  if (cost_placement_ != nullptr && result.ok()) LearnCosts(step->graph(), result->metadata);
   return result;
 }
 

@@ -27,6 +27,7 @@
 
 namespace weir {
 
+class SessionCostPlacement;
 class SessionJournal;
 struct RecordedSession;
 
@@ -152,6 +153,8 @@ class MasterSession {
                                          const GraphSource& graph, std::vector<Tensor> feeds);
   absl::StatusOr<ClientPartialRun::Piece> TakePiece(const RunStepArgs& args);
   absl::StatusOr<RunStepResult> RunPartial(const CallOptions& call, const RunStepArgs& args);
+  // Learns from the statistics of a step of `graph`, and prepares that anew if it was placed by estimates.
+  void LearnCosts(const ClientGraph& graph, const tensorflow::RunMetadata& metadata);
   // Logs once per op type that soft placement moved a node.
   void Moved(const Node& node, absl::string_view asked, const DeviceName& chosen);
   void Ended(const Step& step, const absl::Status& status);
@@ -167,10 +170,11 @@ class MasterSession {
   const std::shared_ptr<UsedTasks> used_tasks_ = std::make_shared<UsedTasks>();
   std::atomic<int64_t> next_step_id_;
   std::atomic<bool> needs_refresh_{false};
-  std::atomic<int64_t> cluster_version_{0};  // of the cluster that the session knows
-  bool commits_ = true;                      // set by Create
-  bool moves_state_ = false;                 // set by Create: the session itself moves variables
-  std::atomic<bool> lost_by_worker_{false};  // a task has no worker session any more
+  std::atomic<int64_t> cluster_version_{0};               // of the cluster that the session knows
+  bool commits_ = true;                                   // set by Create
+  bool moves_state_ = false;                              // set by Create: the session itself moves variables
+  std::unique_ptr<SessionCostPlacement> cost_placement_;  // set by Create; null: nodes go to the first device
+  std::atomic<bool> lost_by_worker_{false};               // a task has no worker session any more
 
   Mutex extend_mu_;  // the outer lock, held while an extension is made and recorded
   // When to ask again for tasks that have joined and did not answer.

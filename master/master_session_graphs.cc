@@ -10,6 +10,7 @@
 #include "graph/passes/step_commit.h"
 #include "graph/placer.h"
 #include "graph/state_homes.h"
+#include "master/cost_placement.h"
 #include "master/journal/session_journal.h"
 #include "master/master_session.h"
 #include "master/step_options.h"
@@ -43,9 +44,11 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
   commits_ = !uncommitted;
   ASSIGN_OR_RETURN(moves_state_,
                    AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(), kMovesStateOptimizer));
+  ASSIGN_OR_RETURN(cost_placement_, SessionCostPlacement::FromConfig(options_.config));
   const int64_t cluster_version = tasks_.cluster_version();
   RETURN_IF_ERROR(tasks_.Connect(call));
   cluster_version_ = cluster_version;
+  if (cost_placement_ != nullptr) RETURN_IF_ERROR(cost_placement_->CheckDevices(tasks_));
   ASSIGN_OR_RETURN(std::shared_ptr<const PlacedGraph> placed, Extended(std::make_unique<Graph>(options_.ops), graph));
   MutexLock lock(mu_);
   placed_ = std::move(placed);
@@ -84,7 +87,11 @@ absl::StatusOr<std::shared_ptr<const MasterSession::PlacedGraph>> MasterSession:
                             Moved(node, asked, chosen);
                           }};
   auto placed = std::make_shared<PlacedGraph>();
-  placed->unplaced = PlaceGraph(placement, graph.get());
+  if (cost_placement_ != nullptr) {
+    ASSIGN_OR_RETURN(placed->unplaced, cost_placement_->PlaceSession(placement, tasks_, graph.get()));
+  } else {
+    placed->unplaced = PlaceGraph(placement, graph.get());
+  }
   placed->graph = std::move(graph);
   return placed;
 }
@@ -213,6 +220,10 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::GetClientGraph(const
   return client_graphs_.try_emplace(signature, built).first->second;
 }
 
+void MasterSession::LearnCosts(const ClientGraph& graph, const tensorflow::RunMetadata& metadata) {
+  if (cost_placement_->Record(metadata) && !graph.is_placed_by_times()) Forget(graph);
+}
+
 void MasterSession::CountGraph(int64_t epoch) const {
   if (options_.metrics == nullptr) return;
   options_.metrics->graphs_built.Add();
@@ -234,6 +245,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
   }
   const auto moved = MovedVariables();
   ClientGraph::Options options{
+      .cost_placement = cost_placement_.get(),
       .session_handle = options_.handle,
       .graph_options = options_.config.graph_options(),
       .debug_options = run_options.debug_options(),

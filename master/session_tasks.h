@@ -90,6 +90,8 @@ class SessionTasks {
   absl::flat_hash_set<std::string> TasksWithWireOps() const;
   // The tasks that take part in the commit of steps.
   absl::flat_hash_set<std::string> TasksWithCommit() const;
+  // Tasks that get no new work if another can do it.
+  absl::flat_hash_set<std::string> DrainingTasks() const;
   // The first CPU of the local task, for feeds and fetches of nodes without a device.
   std::string ClientDevice() const;
 
@@ -107,7 +109,6 @@ class SessionTasks {
   void ShareView(const std::vector<std::string>& tasks) const;
   // Adopts the view of a task that knows of more changes.
   void Learn(const GetCapabilitiesResponse& answer) const;
-  absl::flat_hash_set<std::string> DrainingTasks() const;
   void AddDevicesOfSuccessors(std::vector<DeviceName>* devices) const;
   // Removes those that are not in the cluster any more.
   void KeepMembers(std::vector<std::string>* tasks) const;

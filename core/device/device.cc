@@ -1,5 +1,6 @@
 #include "core/device/device.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/device/incarnation.h"
 #include "core/device/physical_device.h"
 #include "core/files/file_system.h"
@@ -23,6 +24,7 @@ class CpuDevice : public Device {
 
   Allocator* allocator() override { return CpuAllocator(); }
   WorkQueue* work_queue() override { return work_queue_; }
+  int num_threads() const { return work_queue_->num_threads(); }
 
  private:
   WorkQueue* const work_queue_;
@@ -52,6 +54,8 @@ void Device::ToProto(tensorflow::DeviceAttributes* attributes) const {
     locality->set_numa_node(physical->numa_node());
     locality->set_bus_id(physical->numa_node() + 1);
     locality->mutable_links();
+  } else if (const auto* cpu = dynamic_cast<const CpuDevice*>(this); cpu != nullptr) {
+    attributes->set_physical_device_desc(absl::StrCat("threads: ", cpu->num_threads()));
   }
 }
 

@@ -39,6 +39,33 @@ def trains(target, use_resource):
         np.testing.assert_allclose(weights[:, 0], [1.0, -2.0, 0.5], atol=0.02)
 
 
+def places_by_cost(target):
+    """The same regression without devices, placed by cost on two tasks of unequal speed."""
+    config = tf.ConfigProto()
+    optimizer = config.graph_options.rewrite_options.custom_optimizers.add(name="CostPlacement")
+    optimizer.parameter_map["devices"].s = (
+        b"/job:worker/task:0/device:CPU:0=gflops:0.001,gbs:0.001;/job:worker/task:1/device:CPU:0=gflops:10,gbs:10")
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [64, 3])
+        y = tf.placeholder(tf.float32, [64, 1])
+        w = tf.get_variable("w_by_cost", [3, 1], initializer=tf.zeros_initializer(), use_resource=True)
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + 0.25 - y))
+        train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+        feeds = dict(zip((x, y), data()))
+        with tf.Session(target, config=config) as session:
+            session.run(tf.global_variables_initializer())
+            metadata = tf.RunMetadata()
+            session.run(train, feeds, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+            for _ in range(200):
+                session.run(train, feeds)
+            last, weights = session.run([loss, w], feeds)
+        updated_on = {device.device for device in metadata.step_stats.dev_stats for node in device.node_stats
+                      if "ResourceApplyGradientDescent" in node.timeline_label}
+        assert updated_on == {"/job:worker/replica:0/task:1/device:CPU:0"}, updated_on
+        assert last < 1e-4, last
+        np.testing.assert_allclose(weights[:, 0], [1.0, -2.0, 0.5], atol=0.02)
+
+
 def loops(target):
     with tf.Graph().as_default():
         limit = tf.placeholder(tf.int32, [])
@@ -85,6 +112,7 @@ def carries_types(target):
 if __name__ == "__main__":
     trains(sys.argv[1], use_resource=False)
     trains(sys.argv[1], use_resource=True)
+    places_by_cost(sys.argv[1])
     loops(sys.argv[1])
     tells_errors(sys.argv[1])
     carries_types(sys.argv[1])
