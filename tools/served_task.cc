@@ -17,6 +17,7 @@
 #include "distribute/transport/grpc_server.h"
 #include "distribute/transport/membership/membership_service.h"
 #include "distribute/transport/membership/registrar.h"
+#include "distribute/transport/membership/regroup_service.h"
 #include "distribute/transport/python/python_service.h"
 #include "distribute/transport/request_log.h"
 #include "distribute/transport/shared_memory/link_poller.h"
@@ -281,6 +282,8 @@ absl::Status ServedTask::Serve(const std::string& address) {
   state_ = std::make_unique<TaskState>(runtime_->master(), runtime_->worker());
   membership_service_ = std::make_unique<MembershipService>(membership_.get(), registrar_.get(), state_.get());
   for (ServerMethod& method : membership_service_->Methods()) server.methods.push_back(std::move(method));
+  regroup_service_ = std::make_unique<RegroupService>();
+  for (ServerMethod& method : regroup_service_->Methods()) server.methods.push_back(std::move(method));
   server.methods.push_back(ListGpusMethod(runtime_->DevicePointers()));
   server.methods.push_back(ListResourcesMethod(runtime_->DevicePointers()));
   server.methods.push_back(TaskReportMethod(reporter_.get()));

@@ -22,6 +22,7 @@ class LinkPoller;
 class MembershipService;
 class PythonService;
 class Registrar;
+class RegroupService;
 class RequestLog;
 class SessionJournal;
 class SharedMemorySender;
@@ -96,6 +97,7 @@ class ServedTask {
   std::unique_ptr<Registrar> registrar_;
   std::unique_ptr<TaskState> state_;
   std::unique_ptr<MembershipService> membership_service_;
+  std::unique_ptr<RegroupService> regroup_service_;
   std::unique_ptr<TaskReporter> reporter_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<TaskWatch> watch_;

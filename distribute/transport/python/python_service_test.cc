@@ -82,9 +82,9 @@ class Client : public MessageStream::Listener {
 };
 
 // Memory that claims to be large, but is never read.
-class PretendBuffer : public TensorBuffer {
+class PretendElements : public TensorBuffer {
  public:
-  explicit PretendBuffer(size_t size) : TensorBuffer(byte_, size) {}
+  explicit PretendElements(size_t size) : TensorBuffer(byte_, size) {}
 
  private:
   alignas(64) char byte_[64] = {};
@@ -271,7 +271,8 @@ TEST(PythonClientTest, CallsForASlowReaderAreBounded) {
   std::vector<absl::Status> ended;
   const auto call = [&](const std::string& token, size_t bytes) {
     std::vector<Tensor> inputs;
-    inputs.push_back(Tensor::FromBuffer(DT_INT8, TensorShape({static_cast<int64_t>(bytes)}), new PretendBuffer(bytes)));
+    inputs.push_back(
+        Tensor::FromBuffer(DT_INT8, TensorShape({static_cast<int64_t>(bytes)}), new PretendElements(bytes)));
     client->CallAsync({.token = token, .inputs = std::move(inputs)}, absl::Hours(1), &cancellation,
                       [&ended](auto result) { ended.push_back(result.status()); });
   };
@@ -303,7 +304,7 @@ TEST(PythonClientTest, AClientThatDoesNotGreetIsDisconnected) {
 }
 
 TEST(PythonCodecTest, MessagesHaveALimit) {
-  const Tensor large = Tensor::FromBuffer(DT_INT8, TensorShape({1 << 30}), new PretendBuffer(1 << 30));
+  const Tensor large = Tensor::FromBuffer(DT_INT8, TensorShape({1 << 30}), new PretendElements(1 << 30));
   EXPECT_THAT(EncodePythonCall({.call = {.token = "f", .inputs = {large, large}}}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("one PythonCall take")));
   EXPECT_THAT(EncodePythonResult({.outputs = {large, large}}),
