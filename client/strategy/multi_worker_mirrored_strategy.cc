@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kName[] = "MultiWorkerMirroredStrategy";
 // Reductions and broadcasts use separate ranges of instance keys, because their groups have common members.
-constexpr int kFirstReduction = 1, kFirstBroadcast = 1 << 24;
+constexpr int kFirstBroadcast = 1 << 24;
 
 class MultiWorkerMirrored : public ReplicatedStrategy {
  public:
@@ -22,7 +22,8 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
                       std::shared_ptr<CollectiveReduction> broadcast)
       : ReplicatedStrategy(root, layout, broadcast ? OfFirstWorker(broadcast, layout.first_replica == 0) : nullptr),
         broadcast_(std::move(broadcast)),
-        collectives_(layout.num_replicas, options.group_key, kFirstReduction, options.communication) {}
+        before_updates_(options.before_updates),
+        collectives_(layout.num_replicas, options.group_key, options.first_instance_key, options.communication) {}
 
   // Every worker gets the first one's variables: those that a worker restored are of an earlier step than the others',
   // or theirs are of a later one. Copies that are synchronised on read stay each worker's own.
@@ -67,7 +68,9 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
   }
   std::vector<std::vector<Gradient>> AllReduceGradients(ReduceOp op,
                                                         const std::vector<VariableGradients>& gradients) override {
-    return AllReduceGradientsBy(collectives_, op, gradients);
+    std::vector<std::vector<Gradient>> reduced = AllReduceGradientsBy(collectives_, op, gradients);
+    if (before_updates_ != nullptr && Scope().ok()) HoldBack(&reduced);
+    return reduced;
   }
 
  private:
@@ -85,9 +88,32 @@ class MultiWorkerMirrored : public ReplicatedStrategy {
     };
   }
 
+  // The gradients become available after `before_updates`, which runs when all are reduced.
+  void HoldBack(std::vector<std::vector<Gradient>>* reduced) {
+    std::vector<Operation> all;
+    for (const std::vector<Gradient>& parts : *reduced) {
+      for (const Gradient& gradient : parts) {
+        all.push_back(gradient.values.op());
+        if (gradient.is_sparse()) all.push_back(gradient.indices.op());
+      }
+    }
+    const weir::Scope scope = Scope().WithDevice(replica_devices()[0]).SubScope("reduced");
+    const Operation begun = before_updates_(scope.WithControlDependencies(all));
+    const std::vector<weir::Scope> scopes = OnEvery("reduced");
+    for (std::vector<Gradient>& parts : *reduced) {
+      for (size_t i = 0; i < parts.size() && Scope().ok(); ++i) {
+        const weir::Scope after = scopes[i].WithControlDependencies(std::vector<Operation>{begun});
+        const Output values = ops::Identity(after, parts[i].values);
+        parts[i] = parts[i].is_sparse() ? Gradient(values, ops::Identity(after, parts[i].indices), parts[i].dense_shape)
+                                        : Gradient(values);
+      }
+    }
+  }
+
   bool has_all_replicas() const { return num_local() == num_replicas_in_sync(); }
 
   const std::shared_ptr<CollectiveReduction> broadcast_;  // among the workers' graphs; null: there is one graph
+  const std::function<Operation(const weir::Scope&)> before_updates_;
   CollectiveReduction collectives_;
 };
 
@@ -134,7 +160,7 @@ absl::StatusOr<std::unique_ptr<Strategy>> MultiWorkerMirroredStrategy(const Scop
   }
   const bool between = options.worker >= 0;
   std::shared_ptr<CollectiveReduction> broadcast;
-  if (between && num_workers > 1) {
+  if (between && num_workers > 1 && !options.own_initial_values) {
     broadcast = std::make_shared<CollectiveReduction>(
         num_workers, options.group_key + 1, kFirstBroadcast,
         CommunicationOptions{.timeout_seconds = options.communication.timeout_seconds});

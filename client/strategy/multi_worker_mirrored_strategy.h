@@ -1,6 +1,7 @@
 // Copies of every variable on several tasks, kept equal by collectives.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,14 @@ struct MultiWorkerMirroredOptions {
   std::vector<std::string> local_devices = {"/device:CPU:0"};
   // For the collectives, together with the next key; must be unique among the cluster's strategies.
   int group_key = 1;
+  // The collectives of a graph count their keys from here, below 2^23. Graphs that run side by side at the same masters
+  // need different ones.
+  int first_instance_key = 1;
+  // Each worker's variables begin with its own initial values, and initialising is no collective: for callers that make
+  // them equal afterwards. The second group key is then not used.
+  bool own_initial_values = false;
+  // Built once, when all gradients have been reduced: no update begins before this operation has ended.
+  std::function<Operation(const Scope& scope)> before_updates;
   CommunicationOptions communication;  // of the collectives
 };
 
