@@ -29,6 +29,7 @@ LAYERS = [
     ("client/runtime",),
     ("client",),
     ("client/strategy",),
+    ("client/elastic",),
     ("client/estimator",),
     ("tools",),
     ("examples",),
