@@ -142,6 +142,14 @@ TEST_F(ElasticTrainingTest, OneWorkerGoesOnAlone) {
   FinishAndCompare({&worker(1)});
 }
 
+TEST_F(ElasticTrainingTest, TooFewWorkersWaitForAnother) {
+  Start(2, {"--min-workers", "2"}, {{}, {"--kill-at", "20"}});
+  ASSERT_TRUE(Comes([&] { return worker(1).process->pid() == -1; }));
+  Worker& joined = Join({"--min-workers", "2"});
+  ASSERT_TRUE(Trains(joined, 2) && Trains(worker(0), 2));
+  FinishAndCompare({&worker(0), &joined});
+}
+
 TEST_F(ElasticTrainingTest, ADrainingWorkerLeavesAfterAStep) {
   Start(2);
   Worker& joined = Join();
@@ -160,6 +168,7 @@ TEST_F(ElasticTrainingTest, TheDecidingWorkerLeaves) {
   ASSERT_TRUE(Trains(worker(0), 3));
   worker(0).process->Signal(SIGTERM);
   ASSERT_TRUE(Trains(worker(1), 2));
+  ASSERT_TRUE(Comes([&] { return worker(0).process->pid() == -1; }));
   EXPECT_THAT(worker(0).process->Log(), testing::HasSubstr("end 1 step "));
   FinishAndCompare({&worker(1), &worker(2)});
 }
@@ -198,6 +207,15 @@ TEST_F(ElasticTrainingTest, WithABatchOfEachWorkerTheLearningRateIsScaled) {
   ASSERT_TRUE(Trains(joined, 3));
   EXPECT_THAT(joined.process->Log(), testing::HasSubstr("scale 1.5"));
   EXPECT_THAT(worker(0).process->Log(), testing::HasSubstr("scale 1\n"));
+}
+
+TEST(WorkerResultTest, TheComparisonShowsASingleStep) {
+  for (const int64_t steps : {10, 100, 1000}) {
+    ASSERT_OK_AND_ASSIGN(const WorkerResult result, TrainUndisturbed(steps));
+    ASSERT_OK_AND_ASSIGN(WorkerResult other, TrainUndisturbed(steps + 1));
+    other.step = steps;
+    EXPECT_THAT(CompareResults(other, result), StatusIs(absl::StatusCode::kInternal, testing::HasSubstr("ledger")));
+  }
 }
 
 }  // namespace
