@@ -10,7 +10,7 @@ endif()
 # In the order of the layers.
 set(WEIR_PARTS weir_protos weir_core weir_gpu weir_graph weir_kernels weir_distribute weir_process_cluster weir_nccl weir_worker
     weir_master weir_runtime weir_client weir_client_data weir_client_training weir_client_estimator weir_client_models
-    weir_client_trials weir_strategy weir_http weir_watch weir_server weir_launch weir_trace weir_cli weir_commands)
+    weir_client_trials weir_strategy weir_client_elastic weir_http weir_watch weir_server weir_launch weir_trace weir_cli weir_commands)
 if(WEIR_ENABLE_CUDA)
   list(APPEND WEIR_PARTS weir_cuda)
 endif()
