@@ -13,6 +13,7 @@
 #include "kernels/counting/family.h"
 #include "kernels/ctc/family.h"
 #include "kernels/data/family.h"
+#include "kernels/dealing/family.h"
 #include "kernels/debug/family.h"
 #include "kernels/device/family.h"
 #include "kernels/elementwise/family.h"
@@ -61,6 +62,7 @@ std::vector<OpFamily> AllFamilies() {
       CountingFamily(),
       CtcFamily(),
       DataFamily(),
+      DealingFamily(),
       DebugFamily(),
       DeviceFamily(),
       ElementwiseFamily(),
