@@ -36,6 +36,8 @@ absl::StatusOr<Verdict> MeasureClients(const Settings& settings);
 // Workers and servers join a cluster, leave it, and workers are killed, while others step: these neither fail nor wait,
 // and each step of a ledger happens once or not at all, in order, wherever it has moved.
 absl::StatusOr<Verdict> MeasureJoin(const Settings& settings);
+// Training on dealt input while workers join, stop, leave and are killed: each example of an epoch is seen once.
+absl::StatusOr<Verdict> MeasureDeal(const Settings& settings);
 // Workers train together by collectives while others join, leave and are killed: how long the others pause; the weights
 // are those of an undisturbed training.
 absl::StatusOr<Verdict> MeasureRegroup(const Settings& settings);
