@@ -103,6 +103,9 @@ class InputDealer {
   // The claim's step has ended here. No effect after Advance.
   void Release(int64_t claim);
 
+  // The table was replaced: all chunks are free again, except for those that are pinned until their steps have ended.
+  void EndLeases() { leases_.clear(); }
+
   // When the first of the leases ends after `now`, so that a Take may succeed; InfiniteFuture: none does.
   absl::Time NextLeaseEnd(absl::Time now) const;
 

@@ -44,6 +44,7 @@ absl::Status SharedDealer::WithProgress(Variable& variable, bool writes,
   // The address of a table that was replaced may be used again, so its size counts too.
   if (checked_ != table.raw_data() || progress.num_chunks() != static_cast<int64_t>(options_.chunk_sizes.size())) {
     RETURN_IF_ERROR(dealer_.CheckProgress(progress));
+    if (checked_ != nullptr) dealer_.EndLeases();  // a checkpoint was restored
     checked_ = table.raw_data();
   }
   epoch_ = progress.epoch();

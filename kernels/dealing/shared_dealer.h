@@ -20,7 +20,8 @@ namespace weir {
 // An InputDealer whose progress is in a variable of its device. Calls pass that variable.
 // - Thread-safe; nothing blocks. A Take that has to wait is kept; its callback runs, with no lock held, on a compute
 //   thread, or on the thread that cancels it.
-// - Without a value of the variable, or with that of other chunks, calls fail with FAILED_PRECONDITION.
+// - Without a value of the variable, or with that of other chunks, calls fail with FAILED_PRECONDITION. If the value is
+//   replaced, which a restore does, all leases end.
 class SharedDealer : public Resource, public std::enable_shared_from_this<SharedDealer> {
  public:
   using TakeCallback = std::function<void(absl::StatusOr<DealtRange>)>;
