@@ -2,10 +2,13 @@
 
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
+#include "graph/function_library.h"
 #include "graph/placement/groups.h"
+#include "tensorflow/core/framework/function.pb.h"
 
 namespace weir {
 namespace {
@@ -17,6 +20,19 @@ bool HoldsOtherState(const Node& node) {
   }
   const DataType type = node.output_type(0);
   return IsRefType(type) || type == DT_RESOURCE;
+}
+
+// The functions that name variables in their bodies, where these do not move, by the variables' names.
+absl::flat_hash_map<std::string, std::string> VariablesInFunctions(const Graph& graph) {
+  absl::flat_hash_map<std::string, std::string> found;
+  for (const std::string& function : graph.functions().Names()) {
+    for (const tensorflow::NodeDef& node : graph.functions().Find(function)->node_def()) {
+      if (node.op() != "VarHandleOp") continue;
+      const tensorflow::AttrValue* const name = FindAttr(node, "shared_name");
+      found[name != nullptr && !name->s().empty() ? name->s() : node.name()] = function;
+    }
+  }
+  return found;
 }
 
 std::string Describe(const StateKey& key) { return absl::StrCat("'", key.name, "' of ", key.device); }
@@ -72,10 +88,15 @@ absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& succes
 
 std::vector<SharedState> FindSharedState(Graph* graph) {
   std::vector<SharedState> found;
+  const absl::flat_hash_map<std::string, std::string> in_functions = VariablesInFunctions(*graph);
   for (const PlacementGroup& group : ColocateNodes(*graph, /*allow_soft_placement=*/true).groups) {
     SharedState shared;
     for (const Node* node : group.members) {
-      if (StateKeyOf(*node)) shared.variables.push_back(node);
+      if (const std::optional<StateKey> key = StateKeyOf(*node)) {
+        shared.variables.push_back(node);
+        const auto used = in_functions.find(key->name);
+        if (used != in_functions.end()) shared.obstacle = absl::StrCat("function ", used->second, " may use it");
+      }
       if (HoldsOtherState(*node) && shared.obstacle.empty()) {
         shared.obstacle = absl::StrCat("node '", node->name(), "' (", node->op(), ") must stay with it");
       }

@@ -15,14 +15,13 @@ namespace weir {
 // the containers and devices that its graph names, whether they have moved or not.
 inline constexpr char kMovesStateOptimizer[] = "MovesState";
 
-// The task that holds a variable: "/job:ps/replica:0/task:2". Empty, or the one of the key's device: where graphs place
-// it.
+// The task that holds a variable: "/job:ps/replica:0/task:2". Empty or the key's own task: it has not moved.
 using StateHomeOf = std::function<std::string(const StateKey& key)>;
 
 // The task on which nodes that name a task run: a task that left has a successor. Empty: that task itself.
 using SuccessorOf = std::function<std::string(const std::string& task)>;
 
-// Assigns the nodes that use variables to the tasks that hold these, and lets them find the variables there; then all
+// Assigns the nodes that use variables to the tasks that hold these, and sets their containers; then all
 // nodes on tasks with a successor to that. For a placed graph. Variables without a home of their own follow those that
 // must share a device with them. FAILED_PRECONDITION if such variables have different homes; the graph is then
 // unusable.

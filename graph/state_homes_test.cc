@@ -60,11 +60,12 @@ class StateHomesTest : public testing::Test {
 
 TEST_F(StateHomesTest, ContainersAwayNameTheirOrigin) {
   const StateKey key{kPs0, "localhost", "v"};
-  EXPECT_EQ(ContainerAway(key), "localhost/of/ps/0/CPU/0");
-  EXPECT_EQ(KeyOfContainerAway("localhost/of/ps/0/CPU/0", "v"), key);
-  const StateKey nested{kPs1, "a/of/b", "v"};
+  EXPECT_EQ(ContainerAway(key), "localhost@ps/0/CPU/0");
+  EXPECT_EQ(KeyOfContainerAway("localhost@ps/0/CPU/0", "v"), key);
+  const StateKey nested{kPs1, "a@ps/0/CPU/0", "v"};
   EXPECT_EQ(KeyOfContainerAway(ContainerAway(nested), "v"), nested);
-  for (const char* const own : {"localhost", "", "a/of/b", "of/ps/0/CPU/0", "a/of/ps/x/CPU/0", "a/of/ps/0/CPU/-1"}) {
+  for (const char* const own :
+       {"localhost", "", "a@b", "@ps/0/CPU/0", "a@ps/x/CPU/0", "a@ps/0/CPU/-1", "a@ps/0/CPU/0/1"}) {
     EXPECT_EQ(KeyOfContainerAway(own, "v"), std::nullopt) << own;
   }
 }
@@ -85,8 +86,8 @@ TEST_F(StateHomesTest, WhatSharesADeviceMovesTogether) {
   ASSERT_THAT(Assign(), IsOk());
   for (const char* const moved : {"v", "slot", "update", "read"}) EXPECT_EQ(DeviceOf(moved), kPs1) << moved;
   for (const char* const kept : {"one", "copy", "other"}) EXPECT_EQ(DeviceOf(kept), kPs0) << kept;
-  EXPECT_EQ(ContainerOf("v"), "localhost/of/ps/0/CPU/0");
-  EXPECT_EQ(ContainerOf("slot"), "localhost/of/ps/0/CPU/0");
+  EXPECT_EQ(ContainerOf("v"), "localhost@ps/0/CPU/0");
+  EXPECT_EQ(ContainerOf("slot"), "localhost@ps/0/CPU/0");
   EXPECT_EQ(ContainerOf("other"), "");
   // Another move starts from there, and one may lead back.
   EXPECT_EQ(StateKeyOf(*graph_.FindNode("v")), (StateKey{kPs0, "localhost", "v"}));

@@ -4,7 +4,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
@@ -12,9 +11,8 @@
 namespace weir {
 namespace {
 
-// Characters that TensorFlow allows in a container's name.
-constexpr absl::string_view kOf = "of";
-constexpr size_t kParts = 5;  // of the suffix: "of", job, task, device type, device number
+// TensorFlow allows no such character in a container's name.
+constexpr char kAt = '@';
 
 constexpr absl::string_view kDefaultContainer = "localhost";
 // The shared_name of a variable that belongs to one execution of its node.
@@ -27,23 +25,28 @@ std::string StringAttr(const Node& node, const char* name) {
 
 }  // namespace
 
+std::string StateKey::task() const {
+  const absl::StatusOr<DeviceName> name = DeviceName::ParseFull(device);
+  return name.ok() ? name->TaskName() : "";
+}
+
 std::string ContainerAway(const StateKey& key) {
   const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(key.device);
   if (!device.ok()) return key.container;
-  return absl::StrJoin(std::make_tuple(key.container, kOf, *device->job, *device->task, *device->type, *device->id),
-                       "/");
+  return absl::StrCat(key.container, std::string(1, kAt), *device->job, "/", *device->task, "/", *device->type, "/",
+                      *device->id);
 }
 
 std::optional<StateKey> KeyOfContainerAway(absl::string_view container, absl::string_view name) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(container, '/');
+  const size_t at = container.rfind(kAt);
+  if (at == absl::string_view::npos || at == 0) return std::nullopt;
+  const std::vector<absl::string_view> parts = absl::StrSplit(container.substr(at + 1), '/');
   int task, id;
-  if (parts.size() <= kParts) return std::nullopt;
-  const auto suffix = parts.end() - kParts;
-  if (suffix[0] != kOf || !absl::SimpleAtoi(suffix[2], &task) || !absl::SimpleAtoi(suffix[4], &id)) return std::nullopt;
+  if (parts.size() != 4 || !absl::SimpleAtoi(parts[1], &task) || !absl::SimpleAtoi(parts[3], &id)) return std::nullopt;
   const absl::StatusOr<DeviceName> device =
-      DeviceName::ParseFull(absl::StrCat("/job:", suffix[1], "/replica:0/task:", task, "/device:", suffix[3], ":", id));
+      DeviceName::ParseFull(absl::StrCat("/job:", parts[0], "/replica:0/task:", task, "/device:", parts[2], ":", id));
   if (!device.ok()) return std::nullopt;
-  return StateKey{device->ToString(), absl::StrJoin(parts.begin(), suffix, "/"), std::string(name)};
+  return StateKey{device->ToString(), std::string(container.substr(0, at)), std::string(name)};
 }
 
 std::optional<StateKey> StateKeyOf(const Node& node) {

@@ -16,6 +16,9 @@ struct StateKey {
   std::string device;     // where graphs place it: "/job:ps/replica:0/task:0/device:CPU:0"
   std::string container;  // "localhost" is the default one
   std::string name;
+
+  // The task of the device; empty if that is malformed.
+  std::string task() const;
   friend bool operator==(const StateKey&, const StateKey&) = default;
   friend bool operator<(const StateKey& a, const StateKey& b) {
     return std::tie(a.device, a.container, a.name) < std::tie(b.device, b.container, b.name);
@@ -26,7 +29,7 @@ struct StateKey {
   }
 };
 
-// The container that has the variable on another task than graphs say, for example "localhost/of/ps/0/CPU/0":
+// The container that has the variable on another task than graphs say, for example "localhost@ps/0/CPU/0":
 // variables of two tasks may have one name.
 std::string ContainerAway(const StateKey& key);
 // The inverse; nullopt for a container of a task's own. `name` is the variable's.

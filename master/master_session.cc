@@ -101,16 +101,18 @@ absl::StatusOr<int64_t> MasterSession::NewStepId(const CallOptions& call, const 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::NewStep(const CallOptions& call,
                                                              const tensorflow::RunOptions& options,
                                                              const GraphSource& graph, StepTracer* tracer) {
+  CallOptions bounded = call;  // the step's time includes that for which it waits
+  bounded.deadline = StepDeadline(call, options, options_.config);
   for (int attempt = 0; attempt < kMostMoves; ++attempt) {
     ASSIGN_OR_RETURN(std::shared_ptr<ClientGraph> current, graph());
-    ASSIGN_OR_RETURN(const bool is_current, AwaitMove(call, *current));
+    ASSIGN_OR_RETURN(const bool is_current, AwaitMove(call, options, *current));
     if (is_current) {
-      ASSIGN_OR_RETURN(std::shared_ptr<Step> step, TryNewStep(call, options, current, tracer));
+      ASSIGN_OR_RETURN(std::shared_ptr<Step> step, TryNewStep(attempt == 0 ? call : bounded, options, current, tracer));
       if (step != nullptr) return step;
     }
     Forget(*current);
   }
-  return errors::Unavailable("The step's variables are moved all the time: it was prepared ", kMostMoves, " times");
+  return errors::Unavailable("The step was prepared ", kMostMoves, " times, and its variables moved each time");
 }
 
 absl::StatusOr<std::shared_ptr<Step>> MasterSession::TryNewStep(const CallOptions& call,

@@ -141,10 +141,11 @@ class MasterSession {
   // Null if the graph's variables have moved meanwhile: it needs another one.
   absl::StatusOr<std::shared_ptr<Step>> TryNewStep(const CallOptions& call, const tensorflow::RunOptions& options,
                                                    std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
-  // Which variables have moved, for this session; null: none.
+  // The cluster, whose moved variables this session follows; null: it follows none.
   std::shared_ptr<const ClusterMembership::Snapshot> MovedVariables() const;
   // Waits while variables of the graph are being moved. False if they are not where the graph takes them to be.
-  absl::StatusOr<bool> AwaitMove(const CallOptions& call, const ClientGraph& graph);
+  absl::StatusOr<bool> AwaitMove(const CallOptions& call, const tensorflow::RunOptions& options,
+                                 const ClientGraph& graph);
   absl::StatusOr<std::shared_ptr<ClientGraph>> GraphOfCallable(const CallOptions& call,
                                                                const std::shared_ptr<Callable>& callable);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,

@@ -4,10 +4,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/clock.h"
-#include "core/op/attr_value.h"
 #include "core/threads/cancellable_sleep.h"
 #include "graph/state_homes.h"
 #include "master/master_session.h"
+#include "master/step_options.h"
 
 namespace weir {
 namespace {
@@ -17,15 +17,6 @@ constexpr absl::Duration kPoll = absl::Milliseconds(1);
 // Longer than the registrar lets a move last.
 constexpr absl::Duration kMovePatience = absl::Seconds(30);
 
-StateUse UseOf(const Node& node) {
-  StateUse use;
-  *use.mutable_state() = ToStateName(*StateKeyOf(node));
-  use.set_op(node.op());
-  if (const tensorflow::AttrValue* const dtype = FindAttr(node.def(), "dtype")) use.set_dtype(dtype->type());
-  if (const tensorflow::AttrValue* const shape = FindAttr(node.def(), "shape")) *use.mutable_shape() = shape->shape();
-  return use;
-}
-
 }  // namespace
 
 std::shared_ptr<const ClusterMembership::Snapshot> MasterSession::MovedVariables() const {
@@ -34,18 +25,26 @@ std::shared_ptr<const ClusterMembership::Snapshot> MasterSession::MovedVariables
   return tasks.membership->Get();
 }
 
-absl::StatusOr<bool> MasterSession::AwaitMove(const CallOptions& call, const ClientGraph& graph) {
-  const absl::Time began = MonotonicNow();
+absl::StatusOr<bool> MasterSession::AwaitMove(const CallOptions& call, const tensorflow::RunOptions& options,
+                                              const ClientGraph& graph) {
+  const absl::Time patience = MonotonicNow() + kMovePatience;
+  const absl::Time deadline = StepDeadline(call, options, options_.config);
   while (true) {
     if (tasks_.cluster_version() == 0) return true;
     const auto moved = MovedVariables();
     if (moved == nullptr) return true;
     if (!graph.UsesMoving(moved->state)) return graph.IsCurrent(moved->state);
     const absl::Time next = MonotonicNow() + kPoll;
-    if (next > std::min(call.deadline, began + kMovePatience)) {
+    if (next > deadline) {
+      return errors::DeadlineExceeded(
+          "Timed out waiting for notification: variables of the step are being moved to "
+          "another task (since epoch ",
+          moved->state.move_epoch(), ")");
+    }
+    if (next > patience) {
       return errors::Unavailable("Variables of the step are being moved to another task (since epoch ",
                                  moved->state.move_epoch(), "), and ", moved->view.registrar(),
-                                 ", the cluster's registrar, has not said that this has ended");
+                                 ", the cluster's registrar, has not reported its end");
     }
     RETURN_IF_ERROR(SleepUntil(next, call.cancellation));
   }
@@ -97,7 +96,7 @@ void MasterSession::ListState(ListStateResponse* response) const {
     for (const Node* node : shared.variables) {
       const StateKey key = *StateKeyOf(*node);
       if (!listed.insert(key).second) continue;
-      *group->add_use() = UseOf(*node);
+      *group->add_use() = DescribeState(key, *node);
       const auto counted = steps.find(key);
       if (counted != steps.end()) group->set_steps(std::max(group->steps(), counted->second));
     }

@@ -9,6 +9,7 @@
 #include "tools/membership_command.h"
 #include "tools/running_steps.h"
 #include "tools/task_client.h"
+#include "tools/variable_share.h"
 
 namespace weir {
 namespace {
@@ -110,24 +111,35 @@ absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
     }
   }
   ASSIGN_OR_RETURN(ClusterView view, client.Drain(Call(), task, command.undo));
-  std::string successor;
   ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
-  if (!command.undo && !command.keep_variables && name.job == kParameterServerJob) {
+  const Member* const member = FindMember(view, task);
+  const bool moves_variables = !command.undo && !command.keep_variables && name.job == kParameterServerJob;
+  bool has_successor = false;
+  if (moves_variables && member != nullptr) {
     RebalanceOptions options{.job = *name.job};
     Narrate(false, out, &options);
-    absl::StatusOr<std::string> handed_over = HandOverVariables(address, task, options);
-    if (!handed_over.ok()) {
-      return Annotate(handed_over.status(),
-                      "The task drains, but did not hand over what it has; --keep-variables leaves that there");
+    absl::Status moved;
+    if (command.remove) {
+      const absl::StatusOr<bool> handed_over = HandOverTask(address, task, member->address(), options, command.timeout);
+      moved = handed_over.status();
+      has_successor = handed_over.value_or(false);
+    } else {
+      moved = HandOverVariables(address, task, options, command.timeout).status();
     }
-    successor = *std::move(handed_over);
+    if (!moved.ok()) {
+      return Annotate(moved, absl::StrCat("Task ", task,
+                                          " is draining, but not all of its variables were moved; "
+                                          "--keep-variables leaves them"));
+    }
   }
   if (command.remove) {
-    const Member* const member = FindMember(view, task);
-    if (!successor.empty()) RETURN_IF_ERROR(client.Drain(Call(), task, false, successor).status());
-    if (member != nullptr) {
-      RETURN_IF_ERROR(Annotate(AwaitRunningSteps(task, member->address(), command.timeout),
-                               "The task stays draining: repeat with a longer --timeout, or run weir drain --undo"));
+    if (!has_successor && member != nullptr) {
+      absl::Status ended = AwaitRunningSteps(task, member->address(), command.timeout);
+      if (!ended.ok()) {
+        return absl::Status(ended.code(), absl::StrCat(ended.message(),
+                                                       ", and stays draining; retry with a longer "
+                                                       "--timeout, or run weir drain --undo"));
+      }
     }
     ASSIGN_OR_RETURN(view, client.Leave(Call(), task));
   }

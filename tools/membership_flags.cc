@@ -17,16 +17,17 @@ CommandDocs MembersDocs() {
 }
 
 CommandDocs DrainDocs() {
-  return {.description =
-              "Marks a task so that it gets no new work: masters place nodes without a device of their own elsewhere. "
-              "The variables of a parameter server (a task of job ps) are moved to the others, while training goes on; "
-              "what else is on the task stays there. With --remove, the task leaves the cluster once no step runs on "
-              "it; its process, which does not join again, must then be stopped.",
-          .examples = {{"weir drain grpc://127.0.0.1:2222 /job:worker/task:2", "Gives worker 2 no new work"},
-                       {"weir drain --remove grpc://127.0.0.1:2222 /job:worker/task:2", "And removes it"}},
-          .exit_codes = {{"0", "All tasks that answer know of it."},
-                         {"1", "There is no such task, the cluster's registrar does not answer, or steps did not end."},
-                         {"2", "A flag is wrong."}}};
+  return {
+      .description =
+          "Marks a task so that it gets no new work: masters place nodes without a device of their own elsewhere. "
+          "The variables of a parameter server (a task of job ps) are moved to the others, while training goes on; "
+          "everything else on the task stays there. With --remove, the task leaves the cluster once no step runs on "
+          "it; its process, which does not join again, must then be stopped.",
+      .examples = {{"weir drain grpc://127.0.0.1:2222 /job:worker/task:2", "Gives worker 2 no new work"},
+                   {"weir drain --remove grpc://127.0.0.1:2222 /job:worker/task:2", "And removes it"}},
+      .exit_codes = {{"0", "All tasks that answer know of it."},
+                     {"1", "There is no such task, the cluster's registrar does not answer, or steps did not end."},
+                     {"2", "A flag is wrong."}}};
 }
 
 CommandDocs RebalanceDocs() {
@@ -81,14 +82,16 @@ void AddMembershipCommands(CommandLine& line) {
       line.Add(line.root(), "rebalance", "Spread variables evenly over parameter servers", RebalanceDocs());
   rebalance->add_option("TARGET", balance->command.target, "grpc://HOST:PORT of any task")->required();
   rebalance->add_option("--job", balance->command.job, "The job whose tasks hold them")->capture_default_str();
-  rebalance->add_option("--by", balance->command.by, "What each task gets an equal part of")
+  rebalance->add_option("--by", balance->command.by, "Quantity to balance")
       ->check(CLI::IsMember({"bytes", "steps", "traffic"}))
       ->capture_default_str();
-  rebalance->add_option("--window", balance->window, "Seconds to count steps for, by steps or traffic")
+  rebalance->add_option("--window", balance->window, "With --by steps or traffic: seconds of steps to count")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
-  rebalance->add_option("--max-pause", balance->max_pause, "Seconds that steps may wait for a move, which else fails")
+  rebalance
+      ->add_option("--max-pause", balance->max_pause,
+                   "Longest pause of steps per move, in seconds; a longer move is cancelled")
       ->check(CLI::Range(0.001, 9.0))
       ->capture_default_str()
       ->type_name("SECONDS");

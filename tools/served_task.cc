@@ -145,7 +145,7 @@ void ServedTask::MakeMembership() {
   }
   membership_->SetObserver([this](const ClusterMembership::Snapshot& cluster) {
     MutexLock lock(worker_mu_);
-    if (worker_ != nullptr) worker_->DropMovedState(cluster.state);
+    if (worker_ != nullptr) worker_->DropMovedState(cluster);
   });
 }
 
@@ -279,7 +279,7 @@ absl::Status ServedTask::Serve(const std::string& address) {
   for (ServerStreamMethod& stream : python_service_->Streams()) server.streams.push_back(std::move(stream));
   trace_service_ = std::make_unique<TraceService>(membership_.get(), runtime_->master()->tracer());
   for (ServerMethod& method : trace_service_->Methods()) server.methods.push_back(std::move(method));
-  state_ = std::make_unique<TaskState>(runtime_->master(), runtime_->worker());
+  state_ = std::make_unique<TaskState>(membership_.get(), runtime_->master(), runtime_->worker());
   membership_service_ = std::make_unique<MembershipService>(membership_.get(), registrar_.get(), state_.get());
   for (ServerMethod& method : membership_service_->Methods()) server.methods.push_back(std::move(method));
   regroup_service_ = std::make_unique<RegroupService>();

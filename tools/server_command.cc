@@ -280,7 +280,7 @@ absl::Status RunServer(const ServerCommand& command) {
   Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
   StartWatchdog(kLimit + (share.has_value() ? kHandOverLimit : absl::ZeroDuration()));
-  if (share.has_value()) share->HandOver();
+  if (share.has_value()) share->HandOver(kHandOverLimit);
   if (const absl::Status stopped = server->Stop(kPatience, kStopLimit); !stopped.ok()) {
     WEIR_LOG(ERROR).With("task", server->task()) << stopped.message() << "; stopped anyway";
     _exit(kStoppedAnyway);  // its steps still run

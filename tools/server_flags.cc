@@ -71,9 +71,9 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
                  "HOST or HOST:PORT at which the other tasks reach a task that joins (as bound by default)")
       ->type_name("ADDRESS")
       ->group(kGroup);
-  app.add_flag(
-         "--no-rebalance", server.no_rebalance,
-         "With --join: a parameter server (--job ps) takes no share of the variables, and hands none over at the end")
+  app.add_flag("--no-rebalance", server.no_rebalance,
+               "With --join: a parameter server (--job ps) takes no share of the variables, and moves none away when "
+               "it stops")
       ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")

@@ -1,5 +1,6 @@
 #include "tools/variable_share.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -35,7 +36,7 @@ RebalanceOptions Options(CancellationManager* cancellation) {
             .With("to", task)
             .With("bytes", report.bytes)
             .With("pause", absl::FormatDuration(report.pause))
-        << "moved a variable and what moves with it";
+        << "moved a group of variables";
   };
   return options;
 }
@@ -48,7 +49,7 @@ VariableShare::VariableShare(std::string address, std::string task)
   try {
     thread_ = std::thread([this] { Take(); });
   } catch (const std::system_error& error) {
-    WEIR_LOG(WARNING) << "no thread to take a share of the variables (" << error.what() << "): use weir rebalance";
+    WEIR_LOG(WARNING) << "cannot start a thread to rebalance variables (" << error.what() << "); run weir rebalance";
   }
 }
 
@@ -67,21 +68,26 @@ void VariableShare::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void VariableShare::HandOver() {
+void VariableShare::HandOver(absl::Duration timeout) {
   Stop();
   if (!is_server_) return;
   MembershipClient cluster(address_);
-  const auto call = [] { return CallOptions{.deadline = MonotonicNow() + kCallTimeout}; };
-  const auto leave = [&]() -> absl::Status {
-    RETURN_IF_ERROR(cluster.Drain(call(), task_).status());
-    ASSIGN_OR_RETURN(const std::string successor, HandOverVariables(address_, task_, Options(nullptr)));
-    if (successor.empty()) return absl::OkStatus();
-    RETURN_IF_ERROR(cluster.Drain(call(), task_, /*undo=*/false, successor).status());
-    return AwaitRunningSteps(task_, address_, kStepPatience);
-  };
-  if (const absl::Status left = leave(); !left.ok()) {
-    WEIR_LOG(WARNING) << "the task did not hand over all of its variables: " << left.ToString();
-  }
+  absl::Status left = cluster.Drain({.deadline = MonotonicNow() + kCallTimeout}, task_).status();
+  if (left.ok()) left = HandOverTask(address_, task_, address_, Options(nullptr), timeout).status();
+  if (left.ok()) return;
+  WEIR_LOG(WARNING) << "the task did not hand over all of its variables: " << left.ToString();
+}
+
+absl::StatusOr<bool> HandOverTask(const std::string& address, const std::string& task, const std::string& task_address,
+                                  const RebalanceOptions& options, absl::Duration timeout) {
+  const absl::Time deadline = MonotonicNow() + timeout;
+  ASSIGN_OR_RETURN(const std::string successor, HandOverVariables(address, task, options, timeout));
+  if (successor.empty()) return false;
+  MembershipClient cluster(address);
+  RETURN_IF_ERROR(cluster.Drain({.deadline = MonotonicNow() + kCallTimeout}, task, /*undo=*/false, successor).status());
+  RETURN_IF_ERROR(AwaitRunningSteps(task, task_address, std::max(kStepPatience, deadline - MonotonicNow())));
+  RETURN_IF_ERROR(CheckHoldsNothing(task_address));
+  return true;
 }
 
 }  // namespace weir

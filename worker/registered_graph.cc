@@ -154,9 +154,9 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
 }
 
 absl::Status RegisteredGraph::FindStateUses(const Graph& graph) {
-  ASSIGN_OR_RETURN(const bool moves,
+  ASSIGN_OR_RETURN(const bool copies,
                    AsksForCustomOptimizer(args_->request.graph_options().rewrite_options(), kMovesStateOptimizer));
-  if (moves) state_uses_->SetMoves();
+  if (copies) state_uses_->SetCopies();
   if (!session_->options().isolate_state) state_uses_->Add(graph);
   return absl::OkStatus();
 }

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
-#include "core/device/device_name.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/transport/lost_graph.h"
 
@@ -16,36 +15,44 @@ namespace {
 // Steps end by themselves: nothing announces it.
 constexpr absl::Duration kPoll = absl::Milliseconds(1);
 
-std::string TaskOf(const StateKey& key) {
-  const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(key.device);
-  return device.ok() ? device->TaskName() : "";
-}
-
 }  // namespace
 
 void StateUses::Add(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
-    if (std::optional<StateKey> key = StateKeyOf(*node)) keys_.push_back(*std::move(key));
+    std::optional<StateKey> key = StateKeyOf(*node);
+    if (!key) continue;
+    uses_.push_back(DescribeState(*key, *node));
+    keys_.push_back(*std::move(key));
   }
 }
 
 void StateGuard::Add(const std::shared_ptr<StateUses>& uses) {
-  if (membership_ == nullptr || uses->keys_.empty() || uses->moves_) return;
+  if (membership_ == nullptr || uses->keys_.empty() || uses->copies_) return;
   MutexLock lock(mu_);
   all_.erase(std::remove_if(all_.begin(), all_.end(), [](const auto& known) { return known.expired(); }), all_.end());
   all_.push_back(uses);
+  uses->epoch_ = membership_->Get()->view.epoch();
+  for (size_t i = 0; i < uses->keys_.size(); ++i) known_.try_emplace(uses->keys_[i], uses->uses_[i]);
+}
+
+std::vector<StateUse> StateGuard::Known() const {
+  std::vector<StateUse> known;
+  MutexLock lock(mu_);
+  for (const auto& [key, use] : known_) known.push_back(use);
+  return known;
 }
 
 absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) const {
   const bool is_fenced = state.move_epoch() != 0 && state.move_epoch() == fenced_move_;
   for (const StateKey& key : uses.keys_) {
     std::string home = state.HomeOf(key);
-    if (home.empty()) home = TaskOf(key);
-    // A master that sends steps to the new home knows that the move has ended, perhaps before this task does.
-    if (home != task_ && state.NextHomeOf(key) == task_) continue;
+    if (home.empty()) home = key.task();
+    // A master that prepared the graph during the move, or later, knows that it has ended, perhaps before this task
+    // does.
+    if (home != task_ && state.NextHomeOf(key) == task_ && uses.epoch_ >= state.move_epoch()) continue;
     if (home != task_) {
-      return GraphIsStale(absl::StrCat("variable '", key.name, "' of ", key.device, " has been moved to ", home,
-                                       ", and is not on ", task_, " any more"));
+      return GraphIsStale(
+          absl::StrCat("variable '", key.name, "' of ", key.device, " is on ", home, ", not on ", task_));
     }
     if (is_fenced && state.IsMoving(key)) {
       return GraphIsStale(
@@ -56,7 +63,7 @@ absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) c
 }
 
 absl::StatusOr<std::shared_ptr<void>> StateGuard::Enter(const std::shared_ptr<StateUses>& uses) const {
-  if (membership_ == nullptr || uses->keys_.empty() || uses->moves_) return nullptr;
+  if (membership_ == nullptr || uses->keys_.empty() || uses->copies_) return nullptr;
   uses->running_.fetch_add(1);
   std::shared_ptr<void> running(uses.get(), [uses](void*) { uses->running_.fetch_sub(1); });
   // Either this sees the fence, or the fence sees this step.
@@ -102,13 +109,18 @@ absl::Status StateGuard::Fence(absl::Time deadline) {
   return absl::OkStatus();
 }
 
-std::vector<StateKey> StateGuard::MovedAway(const MovedState& state) {
+std::vector<StateKey> StateGuard::MovedAway(const ClusterMembership::Snapshot& cluster) {
+  const MovedState& state = cluster.state;
+  const auto home_of = [&](const StateKey& key) {
+    std::string home = state.HomeOf(key);
+    return home.empty() ? key.task() : home;
+  };
   std::vector<StateKey> away;
   MutexLock lock(mu_);
+  if (cluster.view.epoch() < seen_view_) return away;
+  seen_view_ = cluster.view.epoch();
   for (StateKey& key : arriving_) {
-    if (state.HomeOf(key) != task_ && state.NextHomeOf(key) != task_ && TaskOf(key) != task_) {
-      away.push_back(std::move(key));
-    }
+    if (home_of(key) != task_ && state.NextHomeOf(key) != task_) away.push_back(std::move(key));
   }
   arriving_.clear();
   state.ForEachMove([&](const StateKey& key, const std::string& task) {

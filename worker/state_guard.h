@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "core/status.h"
@@ -21,12 +22,14 @@ class StateUses {
   // Adds those of a graph whose nodes are assigned to devices. Not thread-safe.
   void Add(const Graph& graph);
   // The graph copies variables between tasks (graph/state_homes.h), and uses them wherever they are.
-  void SetMoves() { moves_ = true; }
+  void SetCopies() { copies_ = true; }
 
  private:
   friend class StateGuard;
-  std::vector<StateKey> keys_;
-  bool moves_ = false;
+  std::vector<StateUse> uses_;
+  std::vector<StateKey> keys_;  // of `uses_`
+  bool copies_ = false;
+  int64_t epoch_ = 0;                         // of the view when the graph was registered
   std::atomic<int> running_{0};               // steps
   std::atomic<int64_t> checked_version_{-1};  // of the cluster, in which all are here and none moves
 };
@@ -40,14 +43,16 @@ class StateGuard {
   // `uses` must be added before their first step.
   void Add(const std::shared_ptr<StateUses>& uses);
   // A step begins, and runs as long as the result exists, which may be null. ABORTED, naming the variable and the task
-  // that has it, if one of them is not here, or is on its way.
+  // that has it, if one of them is not here, or is being moved away.
   absl::StatusOr<std::shared_ptr<void>> Enter(const std::shared_ptr<StateUses>& uses) const;
-  // Enter refuses steps that use variables of the move in progress from now on, until it ends. Blocks until none runs;
+  // Enter rejects steps that use variables of the move in progress from now on, until it ends. Blocks until none runs;
   // ABORTED names a variable that is still in use at the deadline.
   absl::Status Fence(absl::Time deadline);
-  // The variables that were here, or might have been, and are on other tasks since the last call; those too whose move
-  // to this task was cancelled.
-  std::vector<StateKey> MovedAway(const MovedState& state);
+  // Variables to delete: those that moved to other tasks since the last call, and those whose move to this task was
+  // cancelled. Empty for a view that is older than the last one.
+  std::vector<StateKey> MovedAway(const ClusterMembership::Snapshot& cluster);
+  // The variables that graphs have used here, also of sessions that have ended.
+  std::vector<StateUse> Known() const;
 
  private:
   absl::Status Check(const StateUses& uses, const MovedState& state) const;
@@ -55,10 +60,12 @@ class StateGuard {
   const std::string task_;
   const ClusterMembership* const membership_;
   std::atomic<int64_t> fenced_move_{0};  // by its epoch
-  Mutex mu_;
-  int64_t seen_epoch_ GUARDED_BY(mu_) = 0;          // of MovedAway
-  std::vector<StateKey> arriving_ GUARDED_BY(mu_);  // by the move in progress at the last call of MovedAway
+  mutable Mutex mu_;
+  int64_t seen_view_ GUARDED_BY(mu_) = -1;          // of MovedAway, by its epoch
+  int64_t seen_epoch_ GUARDED_BY(mu_) = 0;          // the newest home in it
+  std::vector<StateKey> arriving_ GUARDED_BY(mu_);  // by the move in progress in it
   std::vector<std::weak_ptr<StateUses>> all_ GUARDED_BY(mu_);
+  absl::flat_hash_map<StateKey, StateUse> known_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

@@ -79,33 +79,33 @@ TEST_F(StateGuardTest, AFenceWaitsForStepsAndKeepsOthersOut) {
 
 TEST_F(StateGuardTest, StepsRunOnlyWhereTheVariableIs) {
   StateGuard source(kFirstPs, &ps0_), target(kSecondPs, &ps1_);
-  const auto before = Uses("v", source), after = Uses("v", target, "localhost/of/ps/0/CPU/0", kSecondPs);
+  const auto before = Uses("v", source), after = Uses("v", target, "localhost@ps/0/CPU/0", kSecondPs);
   EXPECT_THAT(target.Enter(after).status(), StatusIs(absl::StatusCode::kAborted));
   *view_.add_home() = Home(kSecondPs, 2);
   view_.clear_move();
   Adopt(2);
   EXPECT_THAT(source.Enter(before).status(), StatusIs(absl::StatusCode::kAborted, HasSubstr(kSecondPs)));
   EXPECT_THAT(target.Enter(after).status(), IsOk());
-  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 1);
-  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 0) << "said once";
-  EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 0);
+  EXPECT_EQ(source.MovedAway(*ps0_.Get()).size(), 1);
+  EXPECT_EQ(source.MovedAway(*ps0_.Get()).size(), 0) << "said once";
+  EXPECT_EQ(target.MovedAway(*ps1_.Get()).size(), 0);
 }
 
 TEST_F(StateGuardTest, CopiesOfAMoveThatIsGivenUpAreDeleted) {
   StateGuard source(kFirstPs, &ps0_), target(kSecondPs, &ps1_);
   Adopt(1);
-  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 0);
-  EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 0);
+  EXPECT_EQ(source.MovedAway(*ps0_.Get()).size(), 0);
+  EXPECT_EQ(target.MovedAway(*ps1_.Get()).size(), 0);
   view_.clear_move();
   Adopt(2);
-  EXPECT_EQ(source.MovedAway(ps0_.Get()->state).size(), 0);
-  EXPECT_EQ(target.MovedAway(ps1_.Get()->state).size(), 1);
+  EXPECT_EQ(source.MovedAway(*ps0_.Get()).size(), 0);
+  EXPECT_EQ(target.MovedAway(*ps1_.Get()).size(), 1);
 }
 
-TEST_F(StateGuardTest, WhatMovesVariablesUsesThemAnywhere) {
+TEST_F(StateGuardTest, CopiesUseVariablesAnywhere) {
   StateGuard guard(kFirstPs, &ps0_);
   auto uses = Uses("v", guard);
-  uses->SetMoves();
+  uses->SetCopies();
   Adopt(1);
   EXPECT_THAT(guard.Fence(Soon()), IsOk());
   EXPECT_THAT(guard.Enter(uses).status(), IsOk());

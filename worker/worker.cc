@@ -292,19 +292,48 @@ void Worker::CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGrap
   done(absl::OkStatus());
 }
 
-void Worker::DropMovedState(const MovedState& state) {
-  for (const StateKey& key : state_.MovedAway(state)) {
-    const absl::StatusOr<DeviceName> origin = DeviceName::ParseFull(key.device);
-    if (!origin.ok()) continue;
-    const std::string container = origin->SameTask(task_) ? key.container : ContainerAway(key);
-    for (Device* device : options_.devices) {
-      const DeviceName& name = device->parsed_name();
-      if (name.type != origin->type || name.id != origin->id) continue;
-      for (const absl::Status& deleted : {device->resources()->Delete<Variable>(container, key.name),
-                                          device->resources()->Delete<RefVariable>(container, key.name)}) {
-        deleted.IgnoreError();  // most were never here
-      }
+std::string Worker::ContainerHere(const StateKey& key) const {
+  return key.task() == options_.task ? key.container : ContainerAway(key);
+}
+
+Device* Worker::DeviceOf(const StateKey& key) const {
+  const absl::StatusOr<DeviceName> origin = DeviceName::ParseFull(key.device);
+  for (Device* device : options_.devices) {
+    const DeviceName& name = device->parsed_name();
+    if (origin.ok() && name.type == origin->type && name.id == origin->id) return device;
+  }
+  return nullptr;
+}
+
+void Worker::DropMovedState(const ClusterMembership::Snapshot& cluster) {
+  MutexLock lock(drop_mu_);
+  for (const StateKey& key : state_.MovedAway(cluster)) {
+    Device* const device = DeviceOf(key);
+    if (device == nullptr) continue;
+    const std::string container = ContainerHere(key);
+    for (const absl::Status& deleted : {device->resources()->Delete<Variable>(container, key.name),
+                                        device->resources()->Delete<RefVariable>(container, key.name)}) {
+      deleted.IgnoreError();  // most were never here
     }
+  }
+}
+
+void Worker::ListHeldState(ListStateResponse* response) const {
+  for (StateUse& use : state_.Known()) {
+    const StateKey key = ToStateKey(use.state());
+    Device* const device = DeviceOf(key);
+    if (device == nullptr) continue;
+    const std::string container = ContainerHere(key);
+    const absl::StatusOr<std::shared_ptr<Variable>> variable =
+        device->resources()->Lookup<Variable>(container, key.name);
+    const absl::StatusOr<std::shared_ptr<RefVariable>> reference =
+        device->resources()->Lookup<RefVariable>(container, key.name);
+    bool has_value = variable.ok() && (*variable)->is_initialized();
+    if (reference.ok()) {
+      std::lock_guard<std::mutex> lock(*(*reference)->mutex());
+      has_value = has_value || (*reference)->tensor()->IsInitialized();
+    }
+    if (has_value) *response->add_held() = std::move(use);
   }
 }
 
@@ -313,10 +342,8 @@ void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllReq
   absl::flat_hash_set<std::string> containers(request->container().begin(), request->container().end());
   if (containers.empty()) containers.insert(ResourceManager::kDefaultContainer);
   std::vector<std::string> away;  // of variables that have moved here
-  if (options_.membership != nullptr) {
-    for (const StateHome& home : options_.membership->Get()->view.home()) {
-      if (containers.contains(home.state().container())) away.push_back(ContainerAway(ToStateKey(home.state())));
-    }
+  for (const StateUse& use : state_.Known()) {
+    if (containers.contains(use.state().container())) away.push_back(ContainerHere(ToStateKey(use.state())));
   }
   containers.insert(away.begin(), away.end());
   for (Device* device : options_.devices) {

@@ -107,9 +107,11 @@ class Worker : public WorkerInterface {
   // Begins no more steps that use variables of the cluster's move in progress, and blocks until none runs. See
   // StateGuard::Fence.
   absl::Status FenceMove(absl::Time deadline) { return state_.Fence(deadline); }
-  // Deletes the variables that other tasks hold by now: should they come back, they are restored, and old values are
-  // not taken for them.
-  void DropMovedState(const MovedState& state);
+  // Deletes the variables that other tasks hold by now, so that one that comes back never shows an old value. Returns
+  // once other calls have done so, too.
+  void DropMovedState(const ClusterMembership::Snapshot& cluster);
+  // Adds the variables that have a value here, as far as graphs have used them.
+  void ListHeldState(ListStateResponse* response) const;
 
   // What running steps wait for, those of sessions that have ended included.
   std::vector<StepWait> Waits() const;
@@ -170,6 +172,10 @@ class Worker : public WorkerInterface {
   std::vector<std::shared_ptr<WorkerSession>> SessionsOf(const std::string& master) const;
   void MasterIsGone(const MasterWatch::Master& master, const std::string& reason);
   void StoodStill(absl::Duration gap);
+  // The container in which this task has, or would have, the variable.
+  std::string ContainerHere(const StateKey& key) const;
+  // The device on which this task has, or would have, the variable; null: there is none.
+  Device* DeviceOf(const StateKey& key) const;
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
   const Options options_;
@@ -178,6 +184,7 @@ class Worker : public WorkerInterface {
   const std::shared_ptr<WorkerMetrics> metrics_ = std::make_shared<WorkerMetrics>();
   StepOutcomes outcomes_;
   StateGuard state_{options_.task, options_.membership};
+  Mutex drop_mu_;  // the outer lock, held by DropMovedState
   StepTable steps_;
   ActiveCount active_;
   mutable Mutex mu_;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <thread>
+#include <optional>
+#include <set>
 
 #include "absl/strings/str_join.h"
+#include "client/state_moves/concurrent_calls.h"
 #include "core/clock.h"
 #include "core/device/device_name.h"
 #include "core/tensor/tensor_shape.h"
@@ -17,11 +19,6 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(3);
-
-std::string TaskOf(const StateName& state) {
-  const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(state.device());
-  return device.ok() ? device->TaskName() : "";
-}
 
 int64_t BytesOf(const StateUse& use) {
   const absl::StatusOr<PartialTensorShape> shape = PartialTensorShape::FromProto(use.shape());
@@ -45,6 +42,34 @@ class GroupSets {
   std::vector<size_t> parent_;
 };
 
+// The variables that no open session's graph has, a group each.
+std::vector<StateGroup> UnusedVariables(const std::vector<ListStateResponse>& answers) {
+  std::set<StateKey> used;
+  for (const ListStateResponse& answer : answers) {
+    for (const StateGroup& group : answer.group()) {
+      for (const StateUse& use : group.use()) used.insert(ToStateKey(use.state()));
+    }
+  }
+  std::vector<StateGroup> unused;
+  for (const ListStateResponse& answer : answers) {
+    for (const StateUse& use : answer.held()) {
+      if (used.insert(ToStateKey(use.state())).second) *unused.emplace_back().add_use() = use;
+    }
+  }
+  return unused;
+}
+
+// The group of the variable to which an optimizer's slot belongs, by TensorFlow's names: that of "layer/kernel" for
+// "layer/kernel/Momentum".
+std::optional<size_t> OwnerOf(const StateKey& slot, const std::map<StateKey, size_t>& groups) {
+  StateKey owner = slot;
+  const size_t end = slot.name.rfind('/');
+  if (end == std::string::npos) return std::nullopt;
+  owner.name.resize(end);
+  const auto found = groups.find(owner);
+  return found == groups.end() ? std::nullopt : std::make_optional(found->second);
+}
+
 }  // namespace
 
 bool VariableGroup::IsReachedOn(const std::string& task) const {
@@ -61,8 +86,12 @@ bool VariableGroup::IsReachedOn(const std::string& task) const {
 std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answers, const MovedState& moved) {
   std::vector<const StateGroup*> parts;
   for (const ListStateResponse& answer : answers) {
-    for (const StateGroup& group : answer.group()) parts.push_back(&group);
+    for (const StateGroup& group : answer.group()) {
+      if (!group.use().empty()) parts.push_back(&group);
+    }
   }
+  const std::vector<StateGroup> unused = UnusedVariables(answers);
+  for (const StateGroup& group : unused) parts.push_back(&group);
   GroupSets sets(parts.size());
   std::map<StateKey, size_t> first_with;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -70,6 +99,9 @@ std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answ
       const auto [known, is_new] = first_with.try_emplace(ToStateKey(use.state()), i);
       if (!is_new) sets.Join(i, known->second);
     }
+  }
+  for (size_t i = parts.size() - unused.size(); i < parts.size(); ++i) {
+    if (const auto owner = OwnerOf(ToStateKey(parts[i]->use(0).state()), first_with)) sets.Join(i, *owner);
   }
   std::map<size_t, VariableGroup> groups;
   std::map<size_t, std::map<StateKey, const StateUse*>> variables;
@@ -84,7 +116,7 @@ std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answ
   for (auto& [root, group] : groups) {
     for (const auto& [key, use] : variables[root]) {
       const std::string home = moved.HomeOf(key);
-      const std::string task = home.empty() ? TaskOf(use->state()) : home;
+      const std::string task = home.empty() ? key.task() : home;
       // Those that have never moved follow the others.
       if (group.task.empty() || !home.empty()) group.task = task;
       group.bytes += BytesOf(*use);
@@ -113,10 +145,9 @@ absl::Status ClusterState::CheckSessionsFollow() const {
 }
 
 absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
-  const CallOptions call{.deadline = MonotonicNow() + kAnswerTimeout};
   ClusterState state;
   MembershipClient any(address);
-  ASSIGN_OR_RETURN(state.view, any.GetView(call));
+  ASSIGN_OR_RETURN(state.view, any.GetView({.deadline = MonotonicNow() + kAnswerTimeout}));
   std::vector<std::string> tasks;
   std::vector<std::string> addresses;
   for (const Member& member : state.view.member()) {
@@ -125,11 +156,9 @@ absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
     addresses.push_back(member.address());
   }
   std::vector<absl::StatusOr<ListStateResponse>> answers(tasks.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    threads.emplace_back([&, i] { answers[i] = MembershipClient(addresses[i]).ListState(call); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  CallConcurrently(tasks.size(), [&](size_t i) {
+    answers[i] = MembershipClient(addresses[i]).ListState({.deadline = MonotonicNow() + kAnswerTimeout});
+  });
   std::vector<ListStateResponse> known;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (answers[i].ok()) {

@@ -30,8 +30,7 @@ struct ClusterState {
   ClusterView view;
   std::vector<VariableGroup> groups;  // by the name of their first variable
   std::vector<std::string> down;      // tasks that cannot be reached: their masters' sessions have ended
-  // Tasks whose sessions are unknown, because they hang; and those of another runtime, whose sessions would not find
-  // variables that have moved.
+  // Tasks whose sessions are unknown, because they hang; tasks of another runtime, whose sessions do not follow moves.
   std::vector<std::string> hung, foreign;
 
   // FAILED_PRECONDITION, naming them, if there are such tasks.
@@ -42,7 +41,8 @@ struct ClusterState {
 // Blocks, for ten seconds at most.
 absl::StatusOr<ClusterState> LookAtCluster(const std::string& address);
 
-// What the tasks' answers add up to: groups that share a variable become one.
+// Groups that share a variable become one. A variable that no open session uses is a group of its own, or belongs to
+// the variable whose slot it is by its name.
 std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answers, const MovedState& moved);
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/clock.h"
@@ -160,26 +161,30 @@ BalancePolicy BalanceBy(BalanceMeasure measure) {
 
 absl::Status Rebalance(const std::string& address, const RebalanceOptions& options) {
   ASSIGN_OR_RETURN(const ClusterState state, Look(address, options));
-  RETURN_IF_ERROR(state.CheckSessionsFollow());
   std::vector<std::string> tasks;
   for (const Member& member : state.view.member()) {
     if (member.job() == options.job && member.state() == Member::SERVING) tasks.push_back(TaskNameOf(member));
   }
   if (tasks.empty()) {
-    return errors::FailedPrecondition("No task of job '", options.job,
-                                      "' serves and does not drain: there is none to "
-                                      "hold variables");
+    return errors::FailedPrecondition("Job '", options.job, "' has no serving task that could hold variables");
   }
-  for (const PlannedMove& move : options.policy(state, tasks)) {
-    if (move.group >= state.groups.size()) return errors::OutOfRange("The policy moves a group that does not exist");
+  const std::vector<PlannedMove> moves = options.policy(state, tasks);
+  if (!moves.empty()) RETURN_IF_ERROR(state.CheckSessionsFollow());
+  std::set<size_t> moved;
+  absl::Status first_error;
+  for (const PlannedMove& move : moves) {
+    if (move.group >= state.groups.size() || !moved.insert(move.group).second) {
+      return errors::InvalidArgument("The policy moves a group twice, or one that does not exist");
+    }
     const VariableGroup& group = state.groups[move.group];
     if (options.planned) options.planned(group, move.task);
     if (options.only_plan) continue;
     if (options.cancellation != nullptr && options.cancellation->IsCancelled()) return options.cancellation->status();
-    ASSIGN_OR_RETURN(const StateMoveReport report, MoveVariables(address, state.view, group, move.task, options.move));
-    if (options.moved) options.moved(group, move.task, report);
+    const absl::StatusOr<StateMoveReport> report = MoveVariables(address, state.view, group, move.task, options.move);
+    first_error.Update(report.status());
+    if (report.ok() && options.moved) options.moved(group, move.task, *report);
   }
-  return absl::OkStatus();
+  return first_error;
 }
 
 }  // namespace weir

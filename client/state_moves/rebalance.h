@@ -46,7 +46,8 @@ struct RebalanceOptions {
 };
 
 // Moves variables, group by group, to the tasks of the job that serve and do not drain. `address` is that of any task
-// of the cluster. The first error ends it, with the moves made so far. FAILED_PRECONDITION if no task of the job
+// of the cluster. A group whose move fails does not keep others from
+// moving; the first error is returned. FAILED_PRECONDITION if no task of the job
 // serves, and as ClusterState::CheckSessionsFollow. Blocks.
 absl::Status Rebalance(const std::string& address, const RebalanceOptions& options = {});
 

@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "client/ops.h"
 #include "client/session.h"
+#include "client/state_moves/concurrent_calls.h"
 #include "core/clock.h"
 #include "core/device/device_name.h"
 #include "core/tensor/tensor_shape.h"
@@ -41,11 +41,12 @@ absl::StatusOr<Place> PlaceOn(const StateKey& key, const std::string& task) {
 class Copier {
  public:
   static absl::StatusOr<std::unique_ptr<Copier>> Prepare(const std::string& address, const VariableGroup& group,
-                                                         const std::string& task) {
+                                                         const std::string& task, absl::Duration max_pause) {
     auto copier = std::unique_ptr<Copier>(new Copier);
     for (const StateUse& use : group.variables) RETURN_IF_ERROR(copier->Add(use, group.task, task));
     RETURN_IF_ERROR(copier->scope_.status());
     SessionOptions options;
+    options.config->set_operation_timeout_in_ms(absl::ToInt64Milliseconds(max_pause));
     for (const std::string& end : {group.task, task}) options.config->add_device_filters(end);
     auto* const rewrite = options.config->mutable_graph_options()->mutable_rewrite_options();
     rewrite->add_custom_optimizers()->set_name(kMovesStateOptimizer);
@@ -53,11 +54,21 @@ class Copier {
     // Registers the graphs, which takes most of the time.
     ASSIGN_OR_RETURN(copier->are_initialized_, copier->session_->MakeCallable({}, copier->flags_));
     ASSIGN_OR_RETURN(copier->copy_all_, copier->session_->MakeCallable({}, {}, copier->copies_));
-    // Opens links between the tasks and touches the memory of two copies, one of which each further copy replaces. The
-    // values are copied again when nobody changes them.
-    for (int copies = 0; copies < 2; ++copies) RETURN_IF_ERROR(copier->Copy().status());
+    ASSIGN_OR_RETURN(copier->initialized_, copier->CountInitialized());
+    // Opens links between the tasks, and touches the memory that the copy will need. Changes no variable.
+    if (copier->initialized_ == static_cast<int>(group.variables.size())) {
+      for (int rounds = 0; rounds < 2; ++rounds) {
+        const absl::Time began = MonotonicNow();
+        RETURN_IF_ERROR(copier->session_->RunTargets(copier->transfers_));
+        copier->estimate_ = MonotonicNow() - began;
+      }
+    }
     return copier;
   }
+
+  // How many variables had a value before the move, and how long it took to send them.
+  int initialized() const { return initialized_; }
+  absl::Duration estimate() const { return estimate_; }
 
   // Returns the number of variables that have a value.
   absl::StatusOr<int> Copy() {
@@ -75,6 +86,12 @@ class Copier {
   }
 
  private:
+  absl::StatusOr<int> CountInitialized() {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> flags, are_initialized_->Run({}));
+    return static_cast<int>(
+        std::count_if(flags.begin(), flags.end(), [](const Tensor& flag) { return flag.scalar<bool>(); }));
+  }
+
   absl::Status Add(const StateUse& use, const std::string& from_task, const std::string& to_task) {
     const StateKey key = ToStateKey(use.state());
     ASSIGN_OR_RETURN(const Place from, PlaceOn(key, from_task));
@@ -88,8 +105,9 @@ class Copier {
       };
       const Output handle = variable(source, from);
       flags_.push_back(ops::VarIsInitializedOp(source, handle));
-      copies_.push_back(
-          ops::AssignVariableOp(target, variable(target, to), ops::ReadVariableOp(source, handle, dtype)));
+      const Output value = ops::ReadVariableOp(source, handle, dtype);
+      transfers_.push_back(ops::Identity(target, value).op());
+      copies_.push_back(ops::AssignVariableOp(target, variable(target, to), value));
       return absl::OkStatus();
     }
     const auto variable = [&](const Scope& scope, const Place& place) {
@@ -97,14 +115,17 @@ class Copier {
     };
     const Output ref = variable(source, from);
     flags_.push_back(ops::IsVariableInitialized(source, ref));
-    copies_.push_back(
-        ops::Assign(target, variable(target, to), ops::Identity(source, ref), {.validate_shape = false}).op());
+    const Output value = ops::Identity(source, ref);
+    transfers_.push_back(ops::Identity(target, value).op());
+    copies_.push_back(ops::Assign(target, variable(target, to), value, {.validate_shape = false}).op());
     return absl::OkStatus();
   }
 
   Scope scope_ = Scope::NewRoot();
-  std::vector<Output> flags_;      // whether each has a value
-  std::vector<Operation> copies_;  // of each
+  std::vector<Output> flags_;                  // whether each has a value
+  std::vector<Operation> copies_, transfers_;  // of each; a transfer drops the value on the target
+  int initialized_ = 0;
+  absl::Duration estimate_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> are_initialized_, copy_all_;
 };
@@ -112,7 +133,7 @@ class Copier {
 // A task without an answer may be down, hung or cut off: the fence keeps its steps away.
 bool HasNoAnswer(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsUnimplemented(status) ||
-         absl::IsCancelled(status);
+         absl::IsCancelled(status) || absl::IsResourceExhausted(status);
 }
 
 // Connections to the tasks of a cluster.
@@ -151,11 +172,9 @@ class Tasks {
   std::map<std::string, absl::Status> ForAll(const std::function<absl::Status(MembershipClient&)>& call) {
     std::map<std::string, absl::Status> statuses;
     for (const auto& [task, client] : clients_) statuses[task];
-    std::vector<std::thread> threads;
-    for (const auto& [task, client] : clients_) {
-      threads.emplace_back([&call, client = client.get(), status = &statuses[task]] { *status = call(*client); });
-    }
-    for (std::thread& thread : threads) thread.join();
+    std::vector<std::pair<MembershipClient*, absl::Status*>> calls;
+    for (const auto& [task, client] : clients_) calls.emplace_back(client.get(), &statuses[task]);
+    CallConcurrently(calls.size(), [&](size_t i) { *calls[i].second = call(*calls[i].first); });
     return statuses;
   }
 
@@ -173,18 +192,24 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
   }
   if (!group.IsReachedOn(task)) {
     return errors::FailedPrecondition("Variable '", group.variables[0].state().name(), "' cannot be moved to ", task,
-                                      ": the device filters of a session that uses it leave that task out");
+                                      ": the device filters of a session that uses it exclude that task");
   }
   if (task == group.task) return StateMoveReport();
   ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(view, options.hold_timeout));
   ASSIGN_OR_RETURN(MembershipClient* const source, tasks->Find(group.task));
   ASSIGN_OR_RETURN(MembershipClient* const registrar, tasks->Find(view.registrar()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, group, task));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, group, task, options.max_pause));
+  if (copier->estimate() > options.max_pause) {
+    return errors::DeadlineExceeded("Moving variable '", group.variables[0].state().name(), "' and its group (",
+                                    group.bytes, " bytes) would take about ", absl::FormatDuration(copier->estimate()),
+                                    ", longer than steps may wait, ", absl::FormatDuration(options.max_pause));
+  }
   MoveStateRequest begin;
   for (const StateUse& use : group.variables) {
     StateHome* const home = begin.mutable_begin()->add_home();
     *home->mutable_state() = use.state();
     home->set_task(task);
+    home->set_source(group.task);
   }
   const absl::Time start = MonotonicNow();
   ASSIGN_OR_RETURN(const ClusterView moving, registrar->MoveState(Within(options.call_timeout), begin));
@@ -198,6 +223,10 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
   RETURN_IF_ERROR(tasks->HoldSteps(moving, task, std::min(options.hold_timeout, left())));
   RETURN_IF_ERROR(source->HoldState(Within(left()), moving, /*fence=*/true));
   ASSIGN_OR_RETURN(const int copied, copier->Copy());
+  if (copied < copier->initialized()) {
+    return errors::Aborted("Only ", copied, " of ", copier->initialized(), " variables of the group of '",
+                           group.variables[0].state().name(), "' have a value still: nothing has moved");
+  }
   if (left() <= absl::ZeroDuration()) {
     return errors::DeadlineExceeded(
         "Moving variable '", group.variables[0].state().name(), "' and what moves with it (", group.bytes,

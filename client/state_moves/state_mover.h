@@ -13,7 +13,7 @@ namespace weir {
 struct StateMoveOptions {
   // A move for which steps would wait longer fails, and changes nothing.
   absl::Duration max_pause = absl::Seconds(5);
-  // For tasks to say that their own steps are held back; those that do not are fenced off instead.
+  // For tasks to say that their own steps are held back; the holder rejects steps of others.
   absl::Duration hold_timeout = absl::Seconds(1);
   absl::Duration call_timeout = absl::Seconds(10);
 };
@@ -25,9 +25,10 @@ struct StateMoveReport {
 };
 
 // Moves a group of variables to another task, values included; no step fails because of it:
-// 1. The registrar tells all tasks what moves (MoveState). Masters hold back steps that use these variables, and wait
-//    for those that run.
-// 2. The task that has them refuses steps of masters that did not answer.
+// 1. The registrar publishes the move (MoveState), and all tasks hear of it (HoldState): masters hold back steps that
+// use
+//    these variables, and wait for those that run.
+// 2. The task that has them rejects steps of masters that did not answer.
 // 3. A graph copies the values.
 // 4. The registrar tells all tasks the new home. Held steps run there; the old values are deleted.
 // If a call fails before 4, the variables stay; if this process ends, the registrar cancels the move after a time.

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "distribute/cluster/address.h"
+#include "distribute/membership/moved_state.h"
 #include "distribute/membership/state_moves.h"
 
 namespace weir {
@@ -98,9 +99,14 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
   } else if (request.has_index()) {
     found = Find(TaskName(request.job(), index));
   } else {
-    while (Find(TaskName(request.job(), index)) != nullptr) ++index;
+    while (Find(TaskName(request.job(), index)) != nullptr || HasSuccessor(TaskName(request.job(), index))) ++index;
   }
   if (found == nullptr) {
+    if (HasSuccessor(TaskName(request.job(), index))) {
+      return errors::FailedPrecondition("Task ", TaskName(request.job(), index), " has handed over to ",
+                                        MovedState(view_).SuccessorOf(TaskName(request.job(), index)),
+                                        ", where nodes that name it run: join without an index");
+    }
     RETURN_IF_ERROR(CheckTask(request.job(), index, request.address()));
     if (view_.member_size() >= kMaxMembers) {
       return errors::ResourceExhausted("The cluster has ", kMaxMembers, " tasks, which is the limit");
@@ -121,7 +127,6 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
     found = view_.add_member();
     found->set_job(request.job());
     found->set_index(index);
-    EndSuccession(TaskNameOf(*found), &view_);
   }
   const Member::State state = !request.serves()                   ? Member::JOINING
                               : found->state() == Member::JOINING ? Member::SERVING
@@ -154,7 +159,11 @@ absl::Status MemberTable::Drain(const DrainRequest& request) {
   } else if (member->state() == state) {
     return absl::OkStatus();
   }
-  if (request.undo()) EndSuccession(request.task(), &view_);
+  if (request.undo() && HasSuccessor(request.task())) {
+    return errors::FailedPrecondition("Task ", request.task(),
+                                      " has handed over, and cannot return to service: remove "
+                                      "it, and start another task with --join");
+  }
   member->set_state(state);
   Changed();
   return absl::OkStatus();
@@ -189,6 +198,7 @@ void MemberTable::Remove(const std::string& task) {
 
 absl::Status MemberTable::MoveState(const MoveStateRequest& request, absl::Time now) {
   const int64_t epoch = view_.epoch() + 1;
+  const bool has_move = view_.has_move();
   switch (request.what_case()) {
     case MoveStateRequest::kBegin:
       RETURN_IF_ERROR(BeginMove(request.begin(), epoch, &view_));
@@ -196,15 +206,21 @@ absl::Status MemberTable::MoveState(const MoveStateRequest& request, absl::Time 
       break;
     case MoveStateRequest::kFinish:
       RETURN_IF_ERROR(FinishMove(request.finish(), epoch, &view_));
+      if (!has_move) return absl::OkStatus();  // it was finished before
       break;
     case MoveStateRequest::kCancel:
       if (!CancelMove(request.cancel(), &view_)) return absl::OkStatus();
       break;
     default:
-      return errors::InvalidArgument("MoveState says neither what begins nor what ends");
+      return errors::InvalidArgument("MoveState needs begin, finish or cancel");
   }
   Changed();
   return absl::OkStatus();
+}
+
+bool MemberTable::HasSuccessor(const std::string& task) const {
+  return std::any_of(view_.successor().begin(), view_.successor().end(),
+                     [&](const Successor& entry) { return entry.task() == task; });
 }
 
 bool MemberTable::CancelLateMove(absl::Time now) {

@@ -56,6 +56,7 @@ class MemberTable {
   absl::Duration SilenceOf(const std::string& task, absl::Time now) const;
   // Whether a process at the address may take the member's place.
   absl::Status CheckReplaceable(const Member& member, const std::string& address, absl::Time now) const;
+  bool HasSuccessor(const std::string& task) const;
   void Remove(const std::string& task);
   void Changed();
   std::string Members() const;

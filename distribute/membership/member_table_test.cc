@@ -223,12 +223,14 @@ TEST_F(MemberTableTest, TheViewOfAnotherClusterIsIgnored) {
 }
 
 // A variable of the first server.
-StateHome HomeOn(const std::string& task, const std::string& name = "v") {
+StateHome HomeOn(const std::string& task, const std::string& name = "v",
+                 const std::string& source = "/job:ps/replica:0/task:0") {
   StateHome home;
   home.mutable_state()->set_device("/job:ps/replica:0/task:0/device:CPU:0");
   home.mutable_state()->set_container("localhost");
   home.mutable_state()->set_name(name);
   home.set_task(task);
+  home.set_source(source);
   return home;
 }
 MoveStateRequest Begin(const std::vector<StateHome>& homes) {
@@ -254,7 +256,13 @@ TEST_F(MemberTableTest, AMoveGivesVariablesAHome) {
   EXPECT_EQ(moved.HomeOf(ToStateKey(HomeOn("").state())), target);
   EXPECT_EQ(moved.EpochOf(ToStateKey(HomeOn("").state())), epoch + 1);
   EXPECT_EQ(moved.move_epoch(), 0);
-  EXPECT_THAT(table_.MoveState(Finish(epoch), now_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  // A repeated call.
+  const int64_t after = table_.view().epoch();
+  EXPECT_THAT(table_.MoveState(Finish(epoch), now_), IsOk());
+  EXPECT_EQ(table_.view().epoch(), after);
+  // Another mover that took the variable to be where it was.
+  EXPECT_THAT(table_.MoveState(Begin({HomeOn("/job:worker/replica:0/task:0")}), now_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr(target)));
 }
 
 TEST_F(MemberTableTest, MovesThatMakeNoSenseAreRefused) {
@@ -289,7 +297,7 @@ TEST_F(MemberTableTest, WhatATaskHeldIsWhereGraphsPlaceItOnceItHasLeft) {
   const std::string first = "/job:worker/replica:0/task:1", second = "/job:worker/replica:0/task:0";
   ASSERT_THAT(table_.MoveState(Begin({HomeOn(first)}), now_), IsOk());
   ASSERT_THAT(table_.MoveState(Finish(table_.view().epoch()), now_), IsOk());
-  ASSERT_THAT(table_.MoveState(Begin({HomeOn(second)}), now_), IsOk());
+  ASSERT_THAT(table_.MoveState(Begin({HomeOn(second, "v", first)}), now_), IsOk());
   LeaveRequest leave;
   leave.set_task(first);
   ASSERT_THAT(table_.Leave(leave), IsOk());
@@ -325,11 +333,12 @@ TEST_F(MemberTableTest, ATaskThatHandedOverHasASuccessor) {
   EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), second);
   EXPECT_EQ(MovedState(table_.view()).SuccessorOf(first), second);
   drain.set_undo(true);
-  ASSERT_THAT(table_.Drain(drain), IsOk());
-  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(first), "");
-  // A process takes the name.
-  ASSERT_THAT(table_.Join(RequestFor(0, "ps", "h:9", 90), now_).status(), IsOk());
-  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(ps), "");
+  EXPECT_THAT(table_.Drain(drain), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("handed over")));
+  // Nodes that name the task run on its successor, with variables of their own: no process takes the name.
+  EXPECT_THAT(table_.Join(RequestFor(0, "ps", "h:9", 90), now_).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(second)));
+  ASSERT_OK_AND_ASSIGN(const Member member, table_.Join(Request("ps", "h:9", 90), now_));
+  EXPECT_EQ(member.index(), 1);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/device/device_name.h"
+#include "core/op/attr_value.h"
 
 namespace weir {
 
@@ -14,6 +14,15 @@ StateName ToStateName(const StateKey& key) {
   name.set_container(key.container);
   name.set_name(key.name);
   return name;
+}
+
+StateUse DescribeState(const StateKey& key, const Node& node) {
+  StateUse use;
+  *use.mutable_state() = ToStateName(key);
+  use.set_op(node.op());
+  if (const tensorflow::AttrValue* const dtype = FindAttr(node.def(), "dtype")) use.set_dtype(dtype->type());
+  if (const tensorflow::AttrValue* const shape = FindAttr(node.def(), "shape")) *use.mutable_shape() = shape->shape();
+  return use;
 }
 
 MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch()) {
@@ -31,9 +40,7 @@ MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch(
 std::string MovedState::HomeOf(const StateKey& key) const {
   const auto found = homes_.find(key);
   if (found != homes_.end()) return found->second.task;
-  if (successors_.empty()) return "";
-  const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(key.device);
-  return device.ok() ? SuccessorOf(device->TaskName()) : "";
+  return successors_.empty() ? "" : SuccessorOf(key.task());
 }
 
 std::string MovedState::SuccessorOf(const std::string& task) const {

@@ -12,6 +12,8 @@ namespace weir {
 
 StateKey ToStateKey(const StateName& name);
 StateName ToStateName(const StateKey& key);
+// Of a node that has this key (StateKeyOf).
+StateUse DescribeState(const StateKey& key, const Node& node);
 
 // What a view of the cluster says. Immutable.
 class MovedState {

@@ -21,7 +21,7 @@ absl::StatusOr<std::string> TaskOfState(const StateName& state) {
     return errors::InvalidArgument("A variable has a container and a name, of at most ", kMaxStateNameLength, " bytes");
   }
   const absl::StatusOr<DeviceName> device = DeviceName::ParseFull(state.device());
-  if (!device.ok()) {
+  if (!device.ok() || device->ToString() != state.device()) {
     return errors::InvalidArgument("Variable '", absl::CEscape(state.name()), "' is on a malformed device: '",
                                    absl::CEscape(state.device()), "'");
   }
@@ -49,16 +49,23 @@ absl::Status BeginMove(const StateMove& move, int64_t epoch, ClusterView* view) 
                                       "): try again when that move has ended");
   }
   if (move.home().empty()) return errors::InvalidArgument("A move needs a variable");
+  const MovedState known(*view);
   absl::flat_hash_set<StateKey> moved;
   for (const StateHome& home : move.home()) {
     RETURN_IF_ERROR(TaskOfState(home.state()).status());
+    const StateKey key = ToStateKey(home.state());
+    const std::string source = known.HomeOf(key).empty() ? key.task() : known.HomeOf(key);
+    if (home.source() != source) {
+      return errors::Aborted("Variable '", absl::CEscape(key.name), "' of ", key.device, " is on ", source,
+                             ", not on '", absl::CEscape(home.source()), "': it has moved meanwhile");
+    }
     const Member* const target = FindMember(*view, home.task());
     if (target == nullptr || target->state() != Member::SERVING) {
       return errors::FailedPrecondition("Task '", absl::CEscape(home.task()), "' ",
                                         target == nullptr ? "is not in the cluster" : "is joining or draining",
-                                        ": variables are not moved to it");
+                                        " and cannot receive variables");
     }
-    if (!moved.insert(ToStateKey(home.state())).second) {
+    if (!moved.insert(key).second) {
       return errors::InvalidArgument("Variable '", absl::CEscape(home.state().name()), "' of ", home.state().device(),
                                      " is to be moved twice");
     }
@@ -75,9 +82,10 @@ absl::Status BeginMove(const StateMove& move, int64_t epoch, ClusterView* view) 
 }
 
 absl::Status FinishMove(int64_t move_epoch, int64_t epoch, ClusterView* view) {
+  if (move_epoch != 0 && view->finished_move() == move_epoch) return absl::OkStatus();  // the call was repeated
   if (!view->has_move() || view->move().epoch() != move_epoch) {
     return errors::FailedPrecondition("The move of epoch ", move_epoch, " is not in progress: it took too long, or a ",
-                                      "task left; the variables are where they were");
+                                      "task left. The variables have not moved");
   }
   absl::flat_hash_map<StateKey, StateHome*> known;
   for (StateHome& home : *view->mutable_home()) known[ToStateKey(home.state())] = &home;
@@ -86,10 +94,12 @@ absl::Status FinishMove(int64_t move_epoch, int64_t epoch, ClusterView* view) {
     const auto found = known.find(ToStateKey(moved.state()));
     StateHome& home = found != known.end() ? *found->second : added.emplace_back();
     home = moved;
+    home.clear_source();
     home.set_epoch(epoch);
   }
   for (StateHome& home : added) *view->add_home() = std::move(home);
   view->clear_move();
+  view->set_finished_move(move_epoch);
   return absl::OkStatus();
 }
 
@@ -100,12 +110,8 @@ bool CancelMove(int64_t move_epoch, ClusterView* view) {
 }
 
 absl::flat_hash_set<std::string> SourcesOfMove(const ClusterView& view) {
-  const MovedState state(view);
   absl::flat_hash_set<std::string> sources;
-  for (const StateHome& home : view.move().home()) {
-    const std::string known = state.HomeOf(ToStateKey(home.state()));
-    sources.insert(known.empty() ? TaskOfState(home.state()).value_or("") : known);
-  }
+  for (const StateHome& home : view.move().home()) sources.insert(home.source());
   return sources;
 }
 
@@ -133,25 +139,19 @@ absl::Status SetSuccessor(const std::string& task, const std::string& successor,
     return errors::FailedPrecondition("Task '", absl::CEscape(successor),
                                       "' does not serve, and cannot take over from ", task);
   }
-  EndSuccession(task, view);
-  const auto add = [&](Successor* entry) {
-    entry->set_successor(successor);
-    entry->set_epoch(epoch);
-  };
-  for (Successor& earlier : *view->mutable_successor()) {
-    if (earlier.successor() == task) add(&earlier);
+  bool is_known = false;
+  for (Successor& entry : *view->mutable_successor()) {
+    is_known = is_known || entry.task() == task;
+    if (entry.task() != task && entry.successor() != task) continue;
+    entry.set_successor(successor);
+    entry.set_epoch(epoch);
   }
+  if (is_known) return absl::OkStatus();
   Successor* const added = view->add_successor();
   added->set_task(task);
-  add(added);
+  added->set_successor(successor);
+  added->set_epoch(epoch);
   return absl::OkStatus();
-}
-
-void EndSuccession(const std::string& task, ClusterView* view) {
-  auto* const successors = view->mutable_successor();
-  successors->erase(std::remove_if(successors->begin(), successors->end(),
-                                   [&](const Successor& entry) { return entry.task() == task; }),
-                    successors->end());
 }
 
 void ForgetSuccessor(const std::string& task, ClusterView* view) {

@@ -13,8 +13,9 @@ namespace weir {
 inline constexpr int kMaxStateHomes = 10'000;
 
 // Changes of a view's `home` and `move`; the caller makes them a view of the next epoch, `epoch`. INVALID_ARGUMENT for
-// malformed names, FAILED_PRECONDITION while another move is in progress, for a task that is not to get variables, and
-// for the end of a move that is not in progress; the view is then as it was.
+// malformed names, FAILED_PRECONDITION while another move is in progress, for a target that does not serve, and for
+// the end of a move that is not in progress, ABORTED for variables that are not on their source; the view is then as it
+// was.
 absl::Status BeginMove(const StateMove& move, int64_t epoch, ClusterView* view);
 absl::Status FinishMove(int64_t move_epoch, int64_t epoch, ClusterView* view);
 // False if that move is not in progress.
@@ -26,9 +27,7 @@ void ForgetTask(const std::string& task, int64_t epoch, ClusterView* view);
 // Nodes that name `task`, which drains, run on `successor` from now on, and so do those that ran on `task` for others.
 // FAILED_PRECONDITION if that does not serve.
 absl::Status SetSuccessor(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view);
-// The task is in use again: nodes that name it run there.
-void EndSuccession(const std::string& task, ClusterView* view);
-// The task has left: if it has no successor, nor have those whose successor it was.
+// Removes successions to a task that has left.
 void ForgetSuccessor(const std::string& task, ClusterView* view);
 // INVALID_ARGUMENT for a view that no registrar makes.
 absl::Status CheckState(const ClusterView& view);

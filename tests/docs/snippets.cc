@@ -37,7 +37,7 @@ namespace {
 // docs/membership.md
 
 [[maybe_unused]] absl::Status MoveByUse() {
-  // Keeps what is used most apart from the rest.
+  // Keeps hot variables on a server of their own.
   RebalanceOptions options;
   options.policy = [](const ClusterState& state, const std::vector<std::string>& tasks) {
     std::vector<PlannedMove> moves;

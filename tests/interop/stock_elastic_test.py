@@ -189,7 +189,7 @@ def moved_to(target, index):
     """Whether a parameter server holds variables that graphs place on another one."""
     address = next(line.split()[1] for line in weir(["members", target]).splitlines()
                    if line.startswith("/job:ps/replica:0/task:%d " % index))
-    return "/of/ps/" in weir(["status", "--resources", "grpc://" + address])
+    return "@ps/" in weir(["status", "--resources", "grpc://" + address])
 
 
 if __name__ == "__main__":

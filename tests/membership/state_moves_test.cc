@@ -16,6 +16,7 @@
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/membership/cluster_view.h"
 #include "distribute/transport/membership/membership_client.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tests/command_line/weir_output.h"
 
 namespace weir {
@@ -56,7 +57,11 @@ class Trainer {
   }
 
   absl::Status Initialize() { return session_->RunTargets(initialize_); }
-  absl::Status Train() { return session_->RunTargets(train_); }
+  absl::Status Train(absl::Duration timeout = absl::ZeroDuration()) {
+    RunOptions options;
+    options->set_timeout_in_ms(absl::ToInt64Milliseconds(timeout));
+    return session_->Run({}, {}, train_, options).status();
+  }
   // The number of steps that took effect: on all elements of the weight, and by the count.
   absl::StatusOr<std::pair<std::vector<float>, int64_t>> Read() {
     ASSIGN_OR_RETURN(const std::vector<Tensor> values, session_->Run({read_, counted_}));
@@ -257,6 +262,7 @@ TEST_F(StateMovesTest, StepsWaitForAMoveThatIsGivenUpAndGoOn) {
     StateHome* const home = begin.mutable_begin()->add_home();
     *home->mutable_state() = use.state();
     home->set_task(Full("ps", 1));
+    home->set_source(Full("ps", 0));
   }
   MembershipClient client(Address());
   ASSERT_OK_AND_ASSIGN(const ClusterView moving, client.MoveState(Soon(), begin));
@@ -369,6 +375,138 @@ TEST_F(StateMovesTest, AServerOfTheDefinitionGoesAndAnotherTakesOver) {
   ASSERT_THAT(late.Initialize(), IsOk());
   ASSERT_THAT(late.Train(), IsOk());
   ExpectSteps(late, 1);
+}
+
+// Each has its own idea of where the variables are.
+TEST_F(StateMovesTest, OfTwoMoversOneIsRight) {
+  Start();
+  const auto joined = JoinPs();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  Training training(&trainer);
+  ASSERT_TRUE(training.Advance(5));
+  const ClusterState before = Look();
+  for (const VariableGroup& group : before.groups) {
+    ASSERT_THAT(MoveVariables(Address(), before.view, group, Full("ps", 1)).status(), IsOk());
+    EXPECT_FALSE(MoveVariables(Address(), before.view, group, Full("ps", 2)).ok());
+  }
+  ASSERT_TRUE(training.Advance(5));
+  training.Stop();
+  EXPECT_EQ(training.failed(), 0);
+  ExpectSteps(trainer, training.done());
+  ExpectAllOn(Full("ps", 1));
+}
+
+TEST_F(StateMovesTest, TwoServersJoinAndLeaveAtOnce) {
+  Start();
+  std::vector<std::unique_ptr<Trainer>> trainers;
+  std::vector<std::unique_ptr<Training>> trainings;
+  for (int i = 0; i < 4; ++i) {
+    trainers.push_back(std::make_unique<Trainer>(cluster_->Target("chief", 0), absl::StrCat("t", i, "/")));
+    ASSERT_THAT(trainers.back()->Initialize(), IsOk());
+    trainings.push_back(std::make_unique<Training>(trainers.back().get()));
+  }
+  std::vector<std::unique_ptr<JoinedServer>> joined(2);
+  {
+    std::thread other([&] { joined[0] = JoinPs({}); });
+    joined[1] = JoinPs({});
+    other.join();
+  }
+  for (const auto& training : trainings) EXPECT_TRUE(training->Advance(20));
+  {
+    std::thread other([&] { EXPECT_THAT(joined[0]->process().Terminate(absl::Minutes(2)).status(), IsOk()); });
+    EXPECT_THAT(joined[1]->process().Terminate(absl::Minutes(2)).status(), IsOk());
+    other.join();
+  }
+  for (size_t i = 0; i < trainers.size(); ++i) {
+    EXPECT_TRUE(trainings[i]->Advance(5));
+    trainings[i]->Stop();
+    EXPECT_EQ(trainings[i]->failed(), 0);
+    ExpectSteps(*trainers[i], trainings[i]->done());
+  }
+}
+
+// Its sessions have ended, so only the server itself knows its variables.
+TEST_F(StateMovesTest, AServerHandsOverVariablesThatNoSessionUses) {
+  Start();
+  {
+    Trainer trainer(cluster_->Target("chief", 0), "");
+    ASSERT_THAT(trainer.Initialize(), IsOk());
+    ASSERT_THAT(trainer.Train(), IsOk());
+  }
+  const WeirOutput removed = RunWeir("drain --remove " + cluster_->Target("chief", 0) + " /job:ps/task:0");
+  ASSERT_EQ(removed.code, 0) << removed.text;
+  EXPECT_THAT(cluster_->Terminate("ps", 0).status(), IsOk());
+  Trainer later(cluster_->Target("worker", 0), "");
+  ASSERT_THAT(later.Train(), IsOk());
+  ExpectSteps(later, 2);
+  // A server that joins gets another name: the first one's stands for its successor.
+  const auto joined = JoinPs();
+  ASSERT_THAT(later.Train(), IsOk());
+  ExpectSteps(later, 3);
+  EXPECT_EQ(RunWeir("drain --undo " + cluster_->Target("chief", 0) + " /job:ps/task:0").code, 1);
+}
+
+// A move back to the first task was begun, and given up.
+TEST_F(StateMovesTest, NoOldValueComesBackWithTheFirstTask) {
+  Start({"--member-lease", "2s"});
+  auto joined = JoinPs();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  ASSERT_THAT(MoveAll(Full("ps", 2)).status(), IsOk());
+  for (const VariableGroup& group : Look().groups) {
+    EXPECT_FALSE(MoveVariables(Address(), Look().view, group, Full("ps", 0), {.max_pause = absl::ZeroDuration()}).ok());
+  }
+  ASSERT_THAT(trainer.Train(), IsOk());
+  joined.reset();
+  const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+  absl::Status status = trainer.Train();
+  while (!absl::IsFailedPrecondition(status) && !status.ok() && MonotonicNow() < deadline) status = trainer.Train();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(StateMovesTest, AStepsTimeIncludesTheMove) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), "");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  const ClusterState state = Look();
+  MoveStateRequest begin;
+  for (const StateUse& use : state.groups[0].variables) {
+    StateHome* const home = begin.mutable_begin()->add_home();
+    *home->mutable_state() = use.state();
+    home->set_task(Full("ps", 1));
+    home->set_source(Full("ps", 0));
+  }
+  MembershipClient client(Address());
+  ASSERT_OK_AND_ASSIGN(const ClusterView moving, client.MoveState(Soon(), begin));
+  EXPECT_THAT(trainer.Train(absl::Milliseconds(300)), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  MoveStateRequest cancel;
+  cancel.set_cancel(moving.move().epoch());
+  EXPECT_THAT(client.MoveState(Soon(), cancel).status(), IsOk());
+  EXPECT_THAT(trainer.Train(), IsOk());
+}
+
+TEST_F(StateMovesTest, MalformedCallsAreRejected) {
+  Start();
+  MembershipClient client(Address());
+  EXPECT_THAT(client.MoveState(Soon(), {}).status(), StatusIs(absl::StatusCode::kInvalidArgument));
+  MoveStateRequest begin;
+  StateHome* const home = begin.mutable_begin()->add_home();
+  EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kInvalidArgument));
+  home->mutable_state()->set_device("/job:ps/task:0/device:CPU:0");
+  home->mutable_state()->set_container("localhost");
+  home->mutable_state()->set_name("v");
+  EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kInvalidArgument)) << "not in full";
+  home->mutable_state()->set_device("/job:ps/replica:0/task:0/device:CPU:0");
+  EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kAborted)) << "no source";
+  home->set_source(Full("ps", 0));
+  home->set_task("/job:ps/replica:0/task:9");
+  EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ClusterView view = Look().view;
+  EXPECT_THAT(client.HoldState(Soon(), view, true), StatusIs(absl::StatusCode::kFailedPrecondition));
+  view.set_epoch(view.epoch() + 1);
+  *view.add_home() = *home;
+  EXPECT_THAT(client.HoldState(Soon(), view, false), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -53,13 +53,16 @@ std::vector<ServerMethod> MembershipService::Methods() {
                     },
                     /*long_running=*/true};
   hold.blocks = true;
-  ServerMethod list{kListStateMethod, [this](ServerCall* call) {
+  ServerMethod list{kListStateMethod,
+                    [this](ServerCall* call) {
                       ServeMessage<ListStateRequest, ListStateResponse>(
                           call, [this](const CallOptions&, auto messages, auto done) {
                             host_->ListState(&messages->response);
                             done(absl::OkStatus());
                           });
-                    }};
+                    },
+                    /*long_running=*/true};
+  list.blocks = true;  // it goes through the graphs of all sessions
   return {std::move(view),
           std::move(hold),
           std::move(list),

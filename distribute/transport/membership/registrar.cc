@@ -158,9 +158,11 @@ void Registrar::Ask(std::deque<Question>* questions) {
 bool Registrar::Exchange() {
   std::deque<Question> questions;
   bool is_complete = true;
+  // The view that is published: the table's may be one that others must not know yet.
+  const auto published = options_.membership->Get();
   {
     MutexLock lock(mu_);
-    for (const Member& member : table_.view().member()) {
+    for (const Member& member : published->view.member()) {
       const std::string task = TaskNameOf(member);
       if (member.state() == Member::JOINING || task == options_.membership->task()) continue;
       absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(task);
@@ -171,7 +173,7 @@ bool Registrar::Exchange() {
       Question& question = questions.emplace_back();
       question.task = task;
       question.worker = *std::move(worker);
-      *question.request.mutable_view() = table_.view();
+      *question.request.mutable_view() = published->view;
     }
   }
   Ask(&questions);
@@ -199,7 +201,7 @@ void Registrar::CancelLateMove() {
     before = table_.view();
     if (!table_.CancelLateMove(MonotonicNow())) return;
   }
-  WEIR_LOG(WARNING) << "a move of variables took too long and is cancelled: they are where they were";
+  WEIR_LOG(WARNING) << "cancelled a move of variables that took too long; no variable has moved";
   Unfence(before);
   MutexLock lock(mu_);
   Publish();
@@ -219,7 +221,7 @@ void Registrar::Unfence(const ClusterView& before) {
     }
   }
   Ask(&questions);
-  for (Question& question : questions) question.answered.Take().IgnoreError();  // it is told again later
+  for (Question& question : questions) question.answered.Take().IgnoreError();  // the next Exchange repeats it
 }
 
 void Registrar::Loop() {

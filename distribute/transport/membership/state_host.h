@@ -14,7 +14,7 @@ class StateHost {
   // Returns once no step of the task's sessions uses a variable of the cluster's move in progress, and none can begin
   // until that has ended. ABORTED says what still runs at the deadline.
   virtual absl::Status HoldSteps(absl::Time deadline) = 0;
-  // The same for steps of any master on this task, which are refused instead.
+  // The same for steps of any master on this task, which are rejected instead.
   virtual absl::Status FenceSteps(absl::Time deadline) = 0;
   virtual void ListState(ListStateResponse* response) = 0;
 };
