@@ -105,8 +105,8 @@ absl::Status ElasticTraining::Worker::Enter(GenerationPreparation& preparation) 
   const std::shared_ptr<GenerationGraph> graph = preparation.graph();
   if (graph == nullptr) return errors::Cancelled("The plan was given up");
   if (doubted_ && state_.number > 0) graph->ReadState(&state_);
-  doubted_ = false;
   ASSIGN_OR_RETURN(const std::vector<MemberState> states, graph->Exchange(state_));
+  doubted_ = false;  // a graph that was closed while it read says nothing about the variables
   ASSIGN_OR_RETURN(const int source, SourceOf(states));
   const std::vector<int> needy = NeedyOf(states, source);
   const int rank = graph->info().rank;
@@ -180,19 +180,13 @@ absl::StatusOr<ElasticTraining::Worker::Outcome> ElasticTraining::Worker::Step()
     return Outcome::kRegroup;
   }
   if (is_measured) own_time_ = measured;
-  return AfterStep(*result, MonotonicNow() - start);
+  return AfterStep(graph, *result, MonotonicNow() - start);
 }
 
 absl::StatusOr<ElasticTraining::Worker::Outcome> ElasticTraining::Worker::AfterStep(
-    const GenerationGraph::StepResult& result, absl::Duration duration) {
+    const std::shared_ptr<GenerationGraph>& graph, const GenerationGraph::StepResult& result, absl::Duration duration) {
   state_.step = result.global_step;
   Report();
-  std::shared_ptr<GenerationGraph> graph;
-  {
-    MutexLock lock(mu_);
-    graph = graph_;
-  }
-  if (graph == nullptr) return Outcome::kRegroup;
   const TrainingGeneration& generation = graph->generation();
   // The times arrive with the step after the measured one.
   if (options_.measured_steps > 0 && (state_.step - 2) % options_.measured_steps == 0) {
@@ -208,10 +202,12 @@ absl::StatusOr<ElasticTraining::Worker::Outcome> ElasticTraining::Worker::AfterS
       WEIR_LOG(WARNING).With("task", slow.first) << "a slow worker is left out of the next generation";
     }
   }
-  if (options_.after_step != nullptr) {
-    RETURN_IF_ERROR(options_.after_step(
+  if (options_.after_step != nullptr && BeginToUse(graph)) {
+    const absl::Status called = options_.after_step(
         graph->session(),
-        {.global_step = state_.step, .fetches = result.fetches, .duration = duration, .times = times_}));
+        {.global_step = state_.step, .fetches = result.fetches, .duration = duration, .times = times_});
+    EndUse();
+    RETURN_IF_ERROR(called);
   }
   last_step_ = MonotonicNow();
   const auto any = [&](bool StepSignal::*flag) {
@@ -222,6 +218,19 @@ absl::StatusOr<ElasticTraining::Worker::Outcome> ElasticTraining::Worker::AfterS
   }
   const bool stops = any(&StepSignal::stop);
   return stops ? EndGeneration() : Outcome::kRegroup;
+}
+
+bool ElasticTraining::Worker::BeginToUse(const std::shared_ptr<GenerationGraph>& graph) {
+  MutexLock lock(mu_);
+  if (graph_ != graph) return false;  // its session is being closed
+  in_use_ = graph;
+  return true;
+}
+
+void ElasticTraining::Worker::EndUse() {
+  MutexLock lock(mu_);
+  in_use_ = nullptr;
+  changed_.notify_all();
 }
 
 void ElasticTraining::Worker::Report() {

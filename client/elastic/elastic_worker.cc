@@ -95,7 +95,11 @@ void ElasticTraining::Worker::Publish() { exchange_->Publish(note_); }
 void ElasticTraining::Worker::Retire(std::shared_ptr<GenerationGraph> graph) {
   if (graph == nullptr) return;
   std::erase_if(retired_, [](auto& one) { return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-  retired_.push_back(std::async(std::launch::async, [graph = std::move(graph)]() mutable {
+  retired_.push_back(std::async(std::launch::async, [this, graph = std::move(graph)]() mutable {
+    {
+      MutexLock lock(mu_);
+      while (in_use_ == graph) lock.Wait(changed_);
+    }
     graph->Close();
     graph.reset();
   }));

@@ -50,7 +50,11 @@ class ElasticTraining::Worker {
   absl::Status Enter(GenerationPreparation& preparation);
   absl::Status Hold(GenerationPreparation& preparation, const MemberState& state);
   absl::StatusOr<Outcome> Step();
-  absl::StatusOr<Outcome> AfterStep(const GenerationGraph::StepResult& result, absl::Duration duration);
+  absl::StatusOr<Outcome> AfterStep(const std::shared_ptr<GenerationGraph>& graph,
+                                    const GenerationGraph::StepResult& result, absl::Duration duration);
+  // The program uses the graph's session until EndUse. False if it is being closed.
+  bool BeginToUse(const std::shared_ptr<GenerationGraph>& graph);
+  void EndUse();
   void Report();
   // A step was the last of its generation.
   Outcome EndGeneration();
@@ -75,6 +79,7 @@ class ElasticTraining::Worker {
   std::set<std::pair<std::string, uint64_t>> excluded_ GUARDED_BY(mu_);
   std::shared_ptr<GenerationPreparation> preparation_ GUARDED_BY(mu_);  // of note_.prepared
   std::shared_ptr<GenerationGraph> graph_ GUARDED_BY(mu_);              // of note_.held
+  std::shared_ptr<GenerationGraph> in_use_ GUARDED_BY(mu_);             // is closed once it is not
   std::vector<std::future<void>> retired_ GUARDED_BY(mu_);
 
   // Of the thread that steps.

@@ -25,6 +25,8 @@ absl::StatusOr<ClusterSpec> ClusterOfPlan(const TrainingGeneration& plan) {
   ClusterSpec cluster;
   for (const TrainingMember& member : plan.member()) {
     ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(member.task()));
+    if (!name.job || !name.task)
+      return errors::Aborted("The plan has a member '", member.task(), "', which is no task");
     RETURN_IF_ERROR(cluster.AddTask(*name.job, *name.task, member.address()));
   }
   return cluster;
@@ -34,7 +36,8 @@ std::vector<std::string> JobsOf(const TrainingGeneration& plan) {
   std::vector<std::string> jobs;
   for (const TrainingMember& member : plan.member()) {
     const auto name = DeviceName::Parse(member.task());
-    if (name.ok() && std::find(jobs.begin(), jobs.end(), *name->job) == jobs.end()) jobs.push_back(*name->job);
+    if (name.ok() && name->job && std::find(jobs.begin(), jobs.end(), *name->job) == jobs.end())
+      jobs.push_back(*name->job);
   }
   return jobs;
 }

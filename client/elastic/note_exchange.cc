@@ -233,7 +233,8 @@ void NoteExchange::ReadPeer(std::string task, std::string address, CancellationM
     const absl::Status status = channel.CallMessage(
         kGetNoteMethod, {.deadline = MonotonicNow() + kCallTimeout, .cancellation = cancellation}, request, &response);
     if (cancellation->IsCancelled()) return;
-    const bool is_stale = status.ok() && absl::Microseconds(response.age_micros()) > kStale;
+    const bool is_stale =
+        status.ok() && (absl::Microseconds(response.age_micros()) > kStale || response.note().self().task() != task);
     if (status.ok() && !is_stale) {
       suspicion.Answered();
       Learn(task, {.state = RegroupPeer::kAnswers, .note = std::move(*response.mutable_note())}, doubt);

@@ -194,7 +194,7 @@ TEST_F(ElasticTrainingTest, AKilledWorkersTaskIsStartedAgain) {
 }
 
 TEST_F(ElasticTrainingTest, ASlowWorkerIsLeftOut) {
-  Start(3, {"--straggler-factor", "4", "--min-workers", "2"}, {{}, {"--slow-millis", "60"}});
+  Start(3, {"--straggler-factor", "4", "--min-workers", "2"}, {{}, {"--slow-millis", "1000"}});
   ASSERT_TRUE(Trains(worker(0), 2));
   ASSERT_TRUE(Comes([&] { return worker(1).process->pid() == -1; }));
   EXPECT_THAT(worker(1).process->Log(), testing::HasSubstr("end 2 step "));
