@@ -297,7 +297,7 @@ bool IsNewer(const TrainingGeneration& a, const TrainingGeneration& b) {
 bool HasLowerRank(const TrainingMember& a, const TrainingMember& b) {
   const auto key = [](const TrainingMember& member) {
     const auto name = DeviceName::Parse(member.task());
-    if (!name.ok()) return std::tuple(4, member.task(), 0, member.run());
+    if (!name.ok() || !name->job || !name->task) return std::tuple(4, member.task(), 0, member.run());
     return std::tuple(JobOrder(*name->job), *name->job, *name->task, member.run());
   };
   return key(a) < key(b);

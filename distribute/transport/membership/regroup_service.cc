@@ -2,10 +2,36 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "core/clock.h"
+#include "core/device/device_name.h"
 #include "distribute/transport/message_method.h"
 
 namespace weir {
+namespace {
+
+// More generations than a training has.
+constexpr int64_t kMostGenerations = int64_t{1} << 53;
+
+absl::Status CheckMember(const TrainingMember& member) {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(member.task());
+  if (name.ok() && name->job && name->task) return absl::OkStatus();
+  return errors::InvalidArgument("A worker's note names '", absl::CEscape(member.task().substr(0, 100)),
+                                 "', which is no task");
+}
+
+absl::Status CheckNote(const TrainingNote& note) {
+  RETURN_IF_ERROR(CheckMember(note.self()));
+  for (const TrainingGeneration* const generation : {&note.held(), &note.plan(), &note.prepared(), &note.abandoned()}) {
+    if (generation->number() < 0 || generation->number() > kMostGenerations) {
+      return errors::InvalidArgument("A worker's note has a generation ", generation->number());
+    }
+    for (const TrainingMember& member : generation->member()) RETURN_IF_ERROR(CheckMember(member));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 std::vector<ServerMethod> RegroupService::Methods() {
   return {{kPutNoteMethod,
@@ -25,6 +51,7 @@ absl::Status RegroupService::Put(const PutNoteRequest& request) {
     return errors::ResourceExhausted("The note of training '", request.training().substr(0, 100), "' has ",
                                      request.ByteSizeLong(), " bytes; at most ", kMaxNoteBytes);
   }
+  RETURN_IF_ERROR(CheckNote(request.note()));
   MutexLock lock(mu_);
   if (!notes_.contains(request.training()) && notes_.size() >= kMaxTrainings) {
     // Of a training that is over, most likely.

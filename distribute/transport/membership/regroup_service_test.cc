@@ -35,13 +35,13 @@ class RegroupServiceTest : public testing::Test {
 };
 
 TEST_F(RegroupServiceTest, KeepsTheLastNoteOfEachTraining) {
-  ASSERT_THAT(Put("a", "first"), IsOk());
-  ASSERT_THAT(Put("b", "other"), IsOk());
-  ASSERT_THAT(Put("a", "second"), IsOk());
+  ASSERT_THAT(Put("a", "/job:worker/task:0"), IsOk());
+  ASSERT_THAT(Put("b", "/job:worker/task:2"), IsOk());
+  ASSERT_THAT(Put("a", "/job:worker/task:1"), IsOk());
   ASSERT_OK_AND_ASSIGN(const GetNoteResponse a, Get("a"));
   ASSERT_OK_AND_ASSIGN(const GetNoteResponse b, Get("b"));
-  EXPECT_EQ(a.note().self().task(), "second");
-  EXPECT_EQ(b.note().self().task(), "other");
+  EXPECT_EQ(a.note().self().task(), "/job:worker/task:1");
+  EXPECT_EQ(b.note().self().task(), "/job:worker/task:2");
   EXPECT_GE(b.age_micros(), a.age_micros());
 }
 
@@ -50,7 +50,8 @@ TEST_F(RegroupServiceTest, NamesTheTrainingThatIsNotHere) {
 }
 
 TEST_F(RegroupServiceTest, KeepsABoundedNumberOfTrainings) {
-  for (size_t i = 0; i <= RegroupService::kMaxTrainings; ++i) ASSERT_THAT(Put(absl::StrCat(i), "task"), IsOk());
+  for (size_t i = 0; i <= RegroupService::kMaxTrainings; ++i)
+    ASSERT_THAT(Put(absl::StrCat(i), "/job:worker/task:0"), IsOk());
   EXPECT_THAT(Get("0").status(), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(Get(absl::StrCat(RegroupService::kMaxTrainings)).status(), IsOk());
 }
@@ -58,6 +59,13 @@ TEST_F(RegroupServiceTest, KeepsABoundedNumberOfTrainings) {
 TEST_F(RegroupServiceTest, RejectsALargeNote) {
   EXPECT_THAT(Put("a", std::string(RegroupService::kMaxNoteBytes, 'x')),
               StatusIs(absl::StatusCode::kResourceExhausted, testing::HasSubstr("at most")));
+}
+
+// Every worker of a training reads the notes of the others.
+TEST_F(RegroupServiceTest, RejectsNotesThatNameNoTask) {
+  for (const char* const task : {"", "/", "/job:worker", "/job:*", "worker"}) {
+    EXPECT_THAT(Put("a", task), StatusIs(absl::StatusCode::kInvalidArgument)) << task;
+  }
 }
 
 }  // namespace
