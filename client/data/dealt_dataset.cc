@@ -90,7 +90,7 @@ DealtInput DealtDataset::ForWorker(const Scope& scope, const Input& worker, cons
 }
 
 Operation DealtInput::Advance(const Scope& scope, const std::vector<Operation>& after) const {
-  if (!range_.valid()) {
+  if (!range_.valid() || next_.empty()) {
     scope.UpdateStatus(errors::InvalidArgument("Advance of an input that DealtDataset::ForWorker did not make"));
     return {};
   }

@@ -54,7 +54,8 @@ class TakeKernel : public AsyncOpKernel {
       return errors::InvalidArgument("worker must be a string, not ", worker.DebugString());
     }
     dealer->Take(std::move(progress), std::string(worker.data<tstring>()[0]), ctx.cancellation(),
-                 [&ctx, done = std::move(done)](absl::StatusOr<DealtRange> range) {
+                 // The dealer, which may be removed from the task meanwhile, lives until this step has its answer.
+                 [&ctx, dealer, done = std::move(done)](absl::StatusOr<DealtRange> range) {
                    if (!range.ok()) return done(range.status());
                    ctx.set_output(0, ToTensor(*range));
                    done(absl::OkStatus());
