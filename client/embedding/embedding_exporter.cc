@@ -46,7 +46,9 @@ EmbeddingExporter::EmbeddingExporter(const Scope& scope, const std::vector<Embed
     partitions_.emplace_back(variable.name() + "-partitions", Tensor::Scalar<int64_t>(variable.num_parts()));
     if (!variable.moves()) continue;
     const Scope beside = inner.WithDevice("").ColocateWith(variable.map().op());
-    epochs_of_maps_.push_back(ops::EmbeddingMapRead(beside, variable.map()).epoch);
+    const auto map = ops::EmbeddingMapRead(beside, variable.map());
+    epochs_of_maps_.push_back(map.epoch);
+    owners_.emplace_back(variable.name() + "-owners", map.owners);
   }
   if (variables.empty()) {
     scope.UpdateStatus(errors::InvalidArgument("An EmbeddingExporter needs at least one embedding"));
@@ -66,6 +68,11 @@ absl::StatusOr<std::vector<int64_t>> EmbeddingExporter::Write(Session& session, 
   const EmbeddingExportFile file{.number = next_, .is_full = full};
   EmbeddingBundleWriter::Entries entries = partitions_;
   entries.emplace_back(EmbeddingExportFile::kEntry, file.EntryOf(began));
+  // Which file's part has which rows.
+  for (const auto& [name, owners] : owners_) {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> now, session.Run({owners}));
+    entries.emplace_back(name, now[0]);
+  }
   const std::vector<int64_t> everything(writer_.num_parts(), -1);
   // A part that moved in the meantime may be missing in the files of both tasks.
   bool publishing = false;

@@ -63,6 +63,7 @@ class EmbeddingExporter {
   EmbeddingBundleWriter writer_;
   EmbeddingBundleWriter::Entries partitions_;
   std::vector<Output> epochs_of_maps_;
+  std::vector<std::pair<std::string, Output>> owners_;  // of the parts of embeddings that move, by entry
   int64_t next_ = 0;
   bool knows_next_ = false, last_was_full_ = false;
   int deltas_ = 0;                 // since the last full export

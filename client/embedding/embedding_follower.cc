@@ -228,7 +228,10 @@ absl::StatusOr<EmbeddingFollower::Rows> EmbeddingFollower::ReadShard(const Bundl
       return errors::DataLoss("The rows of ", shard, " do not fit together");
     }
   }
-  if (rows.values.dtype() != DT_FLOAT || rows.values.dims() != 2 || rows.values.dim_size(0) != n) {
+  const auto table =
+      std::find_if(tables_.begin(), tables_.end(), [&](const Table& known) { return known.variable == variable; });
+  if (rows.values.dtype() != DT_FLOAT || rows.values.dims() != 2 || rows.values.dim_size(0) != n ||
+      (table != tables_.end() && rows.values.dim_size(1) != table->width)) {
     return errors::DataLoss("The values of ", shard, " do not fit its keys");
   }
   if (!reader.Contains(shard + "-removed")) return rows;
