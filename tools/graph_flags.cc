@@ -33,10 +33,8 @@ CommandDocs PlaceDocs() {
           "the predictions for TensorFlow's first fit, for the best single device, and for variables spread "
           "round-robin and by bytes.\n\n"
           "Nothing runs: kernels are estimated from inferred shapes, or taken from a traced step.",
-      .examples = {{"weir graph place --explain model.pb --devices "
-                    "'/job:worker/task:0/device:CPU:0=gflops:200,gbs:20;"
-                    "/job:worker/task:1/device:CPU:0=gflops:50,gbs:10,memory:4g'",
-                    "Two devices of unequal speed"},
+      .examples = {{"weir graph place --explain model.pb --devices @devices.txt",
+                    "On the devices that the file lists, with the reason for each"},
                    {"weir graph place model.pb --devices @devices.txt --times metadata.pb",
                     "Measured times, from the RunMetadata of a step with FULL_TRACE"}},
       .exit_codes = UsualExitCodes()};

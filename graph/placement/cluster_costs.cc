@@ -40,6 +40,9 @@ absl::StatusOr<int64_t> ParseBytes(absl::string_view text) {
   return static_cast<int64_t>(value * scale);
 }
 
+// Of a device or a link, in its unit: times stay finite.
+constexpr double kLeast = 1e-6, kMost = 1e12;
+
 absl::Status ParseProperty(absl::string_view property, DeviceCosts* device) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(property, absl::MaxSplits(':', 1));
   const auto& [key, text] = parts;
@@ -58,6 +61,9 @@ absl::Status ParseProperty(absl::string_view property, DeviceCosts* device) {
     return errors::InvalidArgument("no property \"", key, "\"; there are gflops, gbs, memory, kernels and overhead_us");
   }
   ASSIGN_OR_RETURN(const double value, ParsePositive(text, key));
+  if (value < kLeast || value > kMost) {
+    return errors::InvalidArgument(key, " is between ", kLeast, " and ", kMost, ", not \"", text, "\"");
+  }
   if (key == "gflops") device->flops_per_second = value * 1e9;
   if (key == "gbs") device->bytes_per_second = value * 1e9;
   if (key == "overhead_us") device->seconds_per_kernel = value * 1e-6;
@@ -152,6 +158,9 @@ absl::StatusOr<TransferCost> ParseTransferCost(absl::string_view text) {
   }
   if (latency_us < 0 || gbs <= 0) {
     return errors::InvalidArgument("link: \"", text, "\" lacks latency_us or gbs; for example latency_us=150,gbs=3");
+  }
+  if (gbs < kLeast || gbs > kMost || latency_us > kMost) {
+    return errors::InvalidArgument("link: \"", text, "\" is not between ", kLeast, " and ", kMost);
   }
   return TransferCost{.latency = latency_us * 1e-6, .seconds_per_byte = 1e-9 / gbs};
 }
