@@ -256,8 +256,10 @@ void WorkerStep::Finish() {
     status = status_;
   }
   // Waits only report that they were cancelled; report the reason.
-  const CancellationManager& cancellation = waits_.has_value() ? *waits_ : cancellation_;
-  if (absl::IsCancelled(status) && cancellation.IsCancelled()) status = WithOriginOf(cancellation.status(), status);
+  for (const CancellationManager* cancellation : {waits_.has_value() ? &*waits_ : nullptr, &cancellation_}) {
+    if (cancellation == nullptr || !absl::IsCancelled(status) || !cancellation->IsCancelled()) continue;
+    status = WithOriginOf(cancellation->status(), status);
+  }
   absl::StatusOr<RunGraphResult> result{RunGraphResult()};
   if (status.ok()) {
     result = Result();
