@@ -44,12 +44,11 @@ TEST_F(RegisterAllTest, EveryOpHasAShapeFunction) {
   }
 }
 
-// An asynchronous kernel waits for other nodes, or for functions; a BlockingKernel only for files. _Recv waits along an
+// An asynchronous kernel waits for other nodes, or for functions, unless it waits for files only. _Recv waits along an
 // edge of the unpartitioned graph.
 bool Waits(const KernelRegistry::Registration& registration) {
   const std::unique_ptr<OpKernel> kernel = registration.factory();
-  return dynamic_cast<AsyncOpKernel*>(kernel.get()) != nullptr &&
-         dynamic_cast<BlockingKernel*>(kernel.get()) == nullptr;
+  return dynamic_cast<AsyncOpKernel*>(kernel.get()) != nullptr && dynamic_cast<WaitsForFiles*>(kernel.get()) == nullptr;
 }
 
 TEST_F(RegisterAllTest, OpsThatBlockSaySo) {

@@ -11,8 +11,14 @@ inline absl::Status CheckCancelled(const OpKernelContext& ctx) {
   return ctx.cancellation() == nullptr ? absl::OkStatus() : ctx.cancellation()->status();
 }
 
+// Marks asynchronous kernels that wait for files only, not for other nodes.
+class WaitsForFiles {
+ public:
+  virtual ~WaitsForFiles() = default;
+};
+
 // Runs Work on a thread that may block.
-class BlockingKernel : public AsyncOpKernel {
+class BlockingKernel : public AsyncOpKernel, public WaitsForFiles {
  public:
   void ComputeAsync(OpKernelContext& ctx, DoneCallback done) final {
     ctx.work_queue()->ScheduleBlocking([this, &ctx, done = std::move(done)] {

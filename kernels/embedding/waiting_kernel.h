@@ -6,12 +6,14 @@
 
 #include "core/kernel/op_kernel.h"
 #include "core/memory/out_of_memory.h"
+#include "kernels/device/blocking_kernel.h"
 
 namespace weir {
 
-// Runs a kernel that waits for the disk on a thread that may block.
+// Runs a kernel that waits for the disk on a thread that may block, also if its step is cancelled: updates that were
+// committed are made.
 template <typename Kernel>
-class WaitingKernel : public AsyncOpKernel {
+class WaitingKernel : public AsyncOpKernel, public WaitsForFiles {
  public:
   template <typename... Args>
   explicit WaitingKernel(Args&&... args) : kernel_(std::forward<Args>(args)...) {}
