@@ -9,6 +9,7 @@
 #include "core/device/device_name.h"
 #include "core/logging.h"
 #include "core/threads/cancellable_sleep.h"
+#include "distribute/membership/cluster_view.h"
 #include "distribute/transport/membership/membership_client.h"
 #include "tools/running_steps.h"
 
@@ -39,6 +40,22 @@ RebalanceOptions Options(CancellationManager* cancellation) {
         << "moved a group of variables";
   };
   return options;
+}
+
+// Whether nodes may have to run on the task: it is one of the cluster definition, has taken over from another, or has
+// had variables of its own.
+absl::StatusOr<bool> MayBeNamed(const std::string& address, const std::string& task) {
+  ASSIGN_OR_RETURN(const ClusterState state, LookAtCluster(address));
+  const Member* const member = FindMember(state.view, task);
+  if (member != nullptr && member->incarnation() == 0) return true;
+  if (std::any_of(state.view.successor().begin(), state.view.successor().end(),
+                  [&](const Successor& entry) { return entry.successor() == task; })) {
+    return true;
+  }
+  return std::any_of(state.groups.begin(), state.groups.end(), [&](const VariableGroup& group) {
+    return std::any_of(group.variables.begin(), group.variables.end(),
+                       [&](const StateUse& use) { return ToStateKey(use.state()).task() == task; });
+  });
 }
 
 }  // namespace
@@ -83,8 +100,11 @@ absl::StatusOr<bool> HandOverTask(const std::string& address, const std::string&
   const absl::Time deadline = MonotonicNow() + timeout;
   ASSIGN_OR_RETURN(const std::string successor, HandOverVariables(address, task, options, timeout));
   if (successor.empty()) return false;
-  MembershipClient cluster(address);
-  RETURN_IF_ERROR(cluster.Drain({.deadline = MonotonicNow() + kCallTimeout}, task, /*undo=*/false, successor).status());
+  ASSIGN_OR_RETURN(const bool is_named, MayBeNamed(address, task));
+  if (is_named) {
+    const CallOptions call{.deadline = MonotonicNow() + kCallTimeout};
+    RETURN_IF_ERROR(MembershipClient(address).Drain(call, task, /*undo=*/false, successor).status());
+  }
   RETURN_IF_ERROR(AwaitRunningSteps(task, task_address, std::max(kStepPatience, deadline - MonotonicNow())));
   RETURN_IF_ERROR(CheckHoldsNothing(task_address));
   return true;

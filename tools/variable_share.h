@@ -12,8 +12,9 @@
 namespace weir {
 
 // Moves the variables of `task`, which drains and serves at `task_address`, to other parameter servers, lets one of
-// them run what names the task, and returns once no step runs on the task and it has no variables. False if there is no
-// other parameter server: the variables stay then. `address` is that of any task of the cluster.
+// them run nodes that name the task, if there may be some, and returns once no step runs on the task and it has no
+// variables. False if there is no other parameter server: the variables stay then. `address` is that of any task of the
+// cluster.
 absl::StatusOr<bool> HandOverTask(const std::string& address, const std::string& task, const std::string& task_address,
                                   const RebalanceOptions& options, absl::Duration timeout);
 

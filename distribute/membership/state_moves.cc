@@ -139,9 +139,13 @@ absl::Status SetSuccessor(const std::string& task, const std::string& successor,
     return errors::FailedPrecondition("Task '", absl::CEscape(successor),
                                       "' does not serve, and cannot take over from ", task);
   }
-  bool is_known = false;
+  const bool is_known = std::any_of(view->successor().begin(), view->successor().end(),
+                                    [&](const Successor& entry) { return entry.task() == task; });
+  if (!is_known && view->successor_size() >= kMaxMembers) {
+    return errors::ResourceExhausted("The cluster has ", kMaxMembers,
+                                     " tasks that have handed over, which is the limit");
+  }
   for (Successor& entry : *view->mutable_successor()) {
-    is_known = is_known || entry.task() == task;
     if (entry.task() != task && entry.successor() != task) continue;
     entry.set_successor(successor);
     entry.set_epoch(epoch);
