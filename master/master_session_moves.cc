@@ -75,9 +75,10 @@ absl::flat_hash_map<StateKey, int64_t> MasterSession::StepsByVariable() const {
   };
   for (const auto& [signature, graph] : client_graphs_) count(*graph);
   for (const auto& [handle, callable] : callables_) {
+    const std::shared_ptr<ClientGraph>& graph = callable->graph;
     const bool is_counted = std::any_of(client_graphs_.begin(), client_graphs_.end(),
-                                        [&](const auto& known) { return known.second == callable->graph; });
-    if (callable->graph != nullptr && !is_counted) count(*callable->graph);
+                                        [&graph](const auto& known) { return known.second == graph; });
+    if (graph != nullptr && !is_counted) count(*graph);
   }
   return steps;
 }

@@ -1,10 +1,10 @@
 // The files of exported embeddings.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -34,7 +34,9 @@ struct EmbeddingExportFile {
   // When the export began. DataLoss for an entry of another export.
   absl::StatusOr<absl::Time> ReadEntry(const BundleReader& reader) const;
 
-  friend auto operator<=>(const EmbeddingExportFile&, const EmbeddingExportFile&) = default;
+  friend bool operator<(const EmbeddingExportFile& a, const EmbeddingExportFile& b) {
+    return std::tie(a.number, a.is_full) < std::tie(b.number, b.is_full);
+  }
 };
 
 }  // namespace weir

@@ -90,6 +90,7 @@ void SharedDealer::Take(VariablePtr progress, std::string worker, CancellationMa
     if (dealer_.num_divided() != divided || waits) ServeWaiters(&finished);
   }
   Post(std::move(finished));
+  // Moved only if it waits. NOLINTNEXTLINE(bugprone-use-after-move)
   if (!waits) range.ok() ? done(**range) : done(range.status());
 }
 
