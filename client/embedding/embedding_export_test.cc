@@ -15,7 +15,6 @@ namespace weir {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::Time kStart = absl::FromUnixSeconds(1'000'000'000);

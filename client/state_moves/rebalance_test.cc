@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
