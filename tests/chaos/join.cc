@@ -10,6 +10,7 @@
 #include "distribute/cluster/cluster_spec.h"
 #include "distribute/cluster/joined_server.h"
 #include "distribute/transport/membership/membership_client.h"
+#include "tests/chaos/await.h"
 #include "tests/chaos/dice.h"
 #include "tests/chaos/job.h"
 #include "tests/chaos/job_run.h"
@@ -19,7 +20,7 @@
 namespace weir::chaos {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(60), kLook = absl::Milliseconds(2);
+constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr absl::Duration kJoinBound = absl::Milliseconds(200), kLeaveBound = absl::Milliseconds(300),
                          kMoveBound = absl::Milliseconds(20);
 constexpr absl::Duration kBriefBound = absl::Seconds(5);  // beside other tests
@@ -84,7 +85,8 @@ class ElasticCluster {
                                                              .flags = {"--deterministic"},
                                                              .directory = settings_.directory,
                                                              .name = absl::StrCat("joined-server-", round)}));
-    RETURN_IF_ERROR(AwaitTrue("a server that joined takes no share", [&] { return NumGroupsOnJoinedServer() > 1; }));
+    RETURN_IF_ERROR(
+        AwaitTrue("a server that joined takes no share", kPatience, [&] { return NumGroupsOnJoinedServer() > 1; }));
     RETURN_IF_ERROR(AwaitSteps());
     moves_.push_back(TakeLongestPause());
     RETURN_IF_ERROR(WorkersComeAndGo(round));
@@ -138,13 +140,15 @@ class ElasticCluster {
       ASSIGN_OR_RETURN(const int code, member.server->process().Terminate(kPatience));
       if (code != 0) return errors::Internal("a joined server ended with ", code);
     }
-    RETURN_IF_ERROR(AwaitTrue("a client goes on without its worker", [&] { return member.client->failures() > 0; }));
+    RETURN_IF_ERROR(
+        AwaitTrue("a client goes on without its worker", kPatience, [&] { return member.client->failures() > 0; }));
     RETURN_IF_ERROR(AwaitSteps());
     leaves_.push_back(TakeLongestPause());
     ASSIGN_OR_RETURN(const LedgerCount count, member.client->Finish());
     total_ += count;
     // One that was killed is removed when its lease is over.
-    return AwaitTrue("a worker that ended is still a member", [&] { return !IsMember(member.server->address()); });
+    return AwaitTrue("a worker that ended is still a member", kPatience,
+                     [&] { return !IsMember(member.server->address()); });
   }
 
   bool IsMember(const std::string& address) {
@@ -152,34 +156,18 @@ class ElasticCluster {
     return !view.ok() || std::any_of(view->member().begin(), view->member().end(),
                                      [&](const auto& member) { return member.address() == address; });
   }
-  static absl::Status AwaitTrue(absl::string_view error, absl::FunctionRef<bool()> condition) {
-    for (const absl::Time deadline = MonotonicNow() + kPatience; !condition(); absl::SleepFor(kLook)) {
-      if (MonotonicNow() > deadline) return errors::Internal(error);
-    }
-    return absl::OkStatus();
-  }
   absl::Status AwaitSteps() const {
     for (const auto& client : lasting_) RETURN_IF_ERROR(AwaitSteps(*client));
     return absl::OkStatus();
   }
   static absl::Status AwaitSteps(const LedgerClient& client) {
-    return AwaitTrue("a client makes no steps",
+    return AwaitTrue("a client makes no steps", kPatience,
                      [&client, end = client.steps() + kSteps] { return client.steps() >= end; });
   }
   absl::Duration TakeLongestPause() {
     absl::Duration longest;
     for (const auto& client : lasting_) longest = std::max(longest, client->TakeLongestPause());
     return longest;
-  }
-
-  static Verdict PrintPauses(const std::string& measure, std::vector<absl::Duration> pauses, absl::Duration bound) {
-    std::sort(pauses.begin(), pauses.end());
-    const absl::Duration p99 = pauses[(pauses.size() - 1) * 99 / 100];
-    return Print({.measure = measure,
-                  .runs = absl::StrCat(pauses.size(), " times"),
-                  .figure = absl::StrCat("median ", Seconds(Median(pauses)), ", p99 ", Seconds(p99)),
-                  .bound = absl::StrCat("p99 ", Seconds(bound)),
-                  .ok = p99 <= bound});
   }
 
   const Settings& settings_;

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "distribute/cluster/reserved_port.h"
 #include "distribute/cluster/server_process.h"
+#include "tests/chaos/await.h"
 #include "tests/chaos/dice.h"
 #include "tests/chaos/measures.h"
 #include "tests/chaos/report.h"
@@ -19,7 +20,7 @@
 namespace weir::chaos {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(60), kLook = absl::Milliseconds(5);
+constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr absl::Duration kJoinBound = absl::Milliseconds(200), kLeaveBound = absl::Milliseconds(300);
 constexpr absl::Duration kBriefBound = absl::Seconds(5);  // beside other tests
 constexpr int64_t kSteps = 10;                            // of a generation, at least
@@ -48,7 +49,7 @@ class RegroupingWorkers {
     for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(Round(round));
     const bool is_same_process = lasting_[0].process->pid() == pid;
     lasting_[0].process->Signal(SIGUSR1);
-    RETURN_IF_ERROR(AwaitTrue("the training does not finish", [&] { return Finished(0) && Finished(1); }));
+    RETURN_IF_ERROR(AwaitTrue("the training does not finish", kPatience, [&] { return Finished(0) && Finished(1); }));
     absl::Status exact;
     int64_t steps = 0;
     for (const Worker& worker : lasting_) {
@@ -123,16 +124,10 @@ class RegroupingWorkers {
   }
 
   bool Finished(int i) const { return ReadWorkerResult(lasting_[i].result_file).ok(); }
-  static absl::Status AwaitTrue(const std::string& error, absl::FunctionRef<bool()> condition) {
-    for (const absl::Time deadline = MonotonicNow() + kPatience; !condition(); absl::SleepFor(kLook)) {
-      if (MonotonicNow() > deadline) return errors::Internal(error);
-    }
-    return absl::OkStatus();
-  }
   // The first worker makes steps with so many.
   absl::Status AwaitGeneration(int workers) const {
     int64_t begin = -1;
-    return AwaitTrue(absl::StrCat("no steps of ", workers, " workers: see ", lasting_[0].log), [&] {
+    return AwaitTrue(absl::StrCat("no steps of ", workers, " workers: see ", lasting_[0].log), kPatience, [&] {
       const WorkerProgress progress = ParseProgress(lasting_[0].process->Log());
       if (progress.workers != workers) {
         begin = -1;
@@ -141,17 +136,6 @@ class RegroupingWorkers {
       }
       return begin >= 0 && progress.step >= begin + kSteps;
     });
-  }
-  static Verdict PrintPauses(const std::string& measure, std::vector<absl::Duration> pauses, absl::Duration bound) {
-    if (pauses.empty()) pauses.push_back(absl::InfiniteDuration());
-    std::sort(pauses.begin(), pauses.end());
-    const absl::Duration p99 = pauses[(pauses.size() - 1) * 99 / 100];
-    return Print({.measure = measure,
-                  .runs = absl::StrCat(pauses.size(), " times"),
-                  .figure = absl::StrCat("median ", Seconds(Median(pauses)), ", p99 ", Seconds(p99), ", longest ",
-                                         Seconds(pauses.back())),
-                  .bound = absl::StrCat("p99 ", Seconds(bound)),
-                  .ok = p99 <= bound});
   }
 
   const Settings& settings_;

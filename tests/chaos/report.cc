@@ -26,6 +26,18 @@ Verdict Skip(const std::string& measure, const absl::Status& reason) {
   return Verdict::kSkipped;
 }
 
+Verdict PrintPauses(const std::string& measure, std::vector<absl::Duration> pauses, absl::Duration bound) {
+  if (pauses.empty()) pauses.push_back(absl::InfiniteDuration());
+  std::sort(pauses.begin(), pauses.end());
+  const absl::Duration p99 = pauses[(pauses.size() - 1) * 99 / 100];
+  return Print({.measure = measure,
+                .runs = absl::StrCat(pauses.size(), " times"),
+                .figure = absl::StrCat("median ", Seconds(Median(pauses)), ", p99 ", Seconds(p99), ", longest ",
+                                       Seconds(pauses.back())),
+                .bound = absl::StrCat("p99 ", Seconds(bound)),
+                .ok = p99 <= bound});
+}
+
 Verdict Worse(Verdict a, Verdict b) {
   if (a == Verdict::kBroken || b == Verdict::kBroken) return Verdict::kBroken;
   return a == Verdict::kHeld ? a : b;

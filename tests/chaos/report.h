@@ -24,6 +24,9 @@ struct Row {
 Verdict Print(const Row& row);
 // Prints a row that says why the measure cannot be made here.
 Verdict Skip(const std::string& measure, const absl::Status& reason);
+// Prints median, 99th percentile and longest of the pauses; the bound is for the percentile, and broken if there are
+// none.
+Verdict PrintPauses(const std::string& measure, std::vector<absl::Duration> pauses, absl::Duration bound);
 // The worse of two.
 Verdict Worse(Verdict a, Verdict b);
 // Prints what a reader needs to find the cause of a broken bound, to the standard error.
