@@ -111,12 +111,11 @@ absl::Status DrainTask(const DrainCommand& command, std::ostream& out) {
     }
   }
   ASSIGN_OR_RETURN(ClusterView view, client.Drain(Call(), task, command.undo));
-  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
   const Member* const member = FindMember(view, task);
-  const bool moves_variables = !command.undo && !command.keep_variables && name.job == kParameterServerJob;
+  const bool moves_variables = !command.undo && !command.keep_variables && IsOfJob(task, kParameterServerJob);
   bool has_successor = false;
   if (moves_variables && member != nullptr) {
-    RebalanceOptions options{.job = *name.job};
+    RebalanceOptions options{.job = kParameterServerJob};
     Narrate(false, out, &options);
     absl::Status moved;
     if (command.remove) {

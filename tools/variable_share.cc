@@ -6,7 +6,6 @@
 
 #include "client/state_moves/hand_over.h"
 #include "core/clock.h"
-#include "core/device/device_name.h"
 #include "core/logging.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/membership/cluster_view.h"
@@ -22,11 +21,6 @@ constexpr absl::Duration kRetryPause = absl::Seconds(1);
 constexpr int kAttempts = 30;
 // For steps that began before masters knew of the successor.
 constexpr absl::Duration kStepPatience = absl::Seconds(10);
-
-bool IsParameterServer(const std::string& task) {
-  const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
-  return name.ok() && name->job == kParameterServerJob;
-}
 
 RebalanceOptions Options(CancellationManager* cancellation) {
   RebalanceOptions options{.job = kParameterServerJob, .cancellation = cancellation};
@@ -61,7 +55,7 @@ absl::StatusOr<bool> MayBeNamed(const std::string& address, const std::string& t
 }  // namespace
 
 VariableShare::VariableShare(std::string address, std::string task)
-    : address_(std::move(address)), task_(std::move(task)), is_server_(IsParameterServer(task_)) {
+    : address_(std::move(address)), task_(std::move(task)), is_server_(IsOfJob(task_, kParameterServerJob)) {
   if (!is_server_) return;
   try {
     thread_ = std::thread([this] { Take(); });

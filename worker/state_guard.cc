@@ -45,8 +45,7 @@ std::vector<StateUse> StateGuard::Known() const {
 absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) const {
   const bool is_fenced = state.move_epoch() != 0 && state.move_epoch() == fenced_move_;
   for (const StateKey& key : uses.keys_) {
-    std::string home = state.HomeOf(key);
-    if (home.empty()) home = key.task();
+    const std::string home = state.HolderOf(key);
     // A master that prepared the graph during the move, or later, knows that it has ended, perhaps before this task
     // does.
     if (home != task_ && state.NextHomeOf(key) == task_ && uses.epoch_ >= state.move_epoch()) continue;
@@ -101,8 +100,7 @@ absl::Status StateGuard::Fence(absl::Time deadline) {
   while (std::any_of(users.begin(), users.end(), [](const auto& uses) { return uses->running_.load() > 0; })) {
     const absl::Time next = MonotonicNow() + kPoll;
     if (next > deadline) {
-      return errors::Aborted("Variable '", used, "' and what moves with it cannot be moved: steps of ", task_,
-                             " still use it");
+      return errors::Aborted("Variable '", used, "' and its group cannot be moved: steps of ", task_, " still use it");
     }
     RETURN_IF_ERROR(SleepUntil(next, nullptr));
   }
@@ -111,16 +109,12 @@ absl::Status StateGuard::Fence(absl::Time deadline) {
 
 std::vector<StateKey> StateGuard::MovedAway(const ClusterMembership::Snapshot& cluster) {
   const MovedState& state = cluster.state;
-  const auto home_of = [&](const StateKey& key) {
-    std::string home = state.HomeOf(key);
-    return home.empty() ? key.task() : home;
-  };
   std::vector<StateKey> away;
   MutexLock lock(mu_);
   if (cluster.view.epoch() < seen_view_) return away;
   seen_view_ = cluster.view.epoch();
   for (StateKey& key : arriving_) {
-    if (home_of(key) != task_ && state.NextHomeOf(key) != task_) away.push_back(std::move(key));
+    if (state.HolderOf(key) != task_ && state.NextHomeOf(key) != task_) away.push_back(std::move(key));
   }
   arriving_.clear();
   state.ForEachMove([&](const StateKey& key, const std::string& task) {

@@ -72,6 +72,11 @@ std::optional<size_t> OwnerOf(const StateKey& slot, const std::map<StateKey, siz
 
 }  // namespace
 
+bool IsOfJob(const std::string& task, const std::string& job) {
+  const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
+  return name.ok() && name->job == job;
+}
+
 bool VariableGroup::IsReachedOn(const std::string& task) const {
   const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
   const auto matches = [&](const std::string& filter) {
@@ -115,10 +120,8 @@ std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answ
   std::vector<VariableGroup> joined;
   for (auto& [root, group] : groups) {
     for (const auto& [key, use] : variables[root]) {
-      const std::string home = moved.HomeOf(key);
-      const std::string task = home.empty() ? key.task() : home;
       // Those that have never moved follow the others.
-      if (group.task.empty() || !home.empty()) group.task = task;
+      if (group.task.empty() || !moved.HomeOf(key).empty()) group.task = moved.HolderOf(key);
       group.bytes += BytesOf(*use);
       group.variables.push_back(*use);
     }

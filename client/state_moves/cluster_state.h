@@ -38,8 +38,11 @@ struct ClusterState {
 };
 
 // Asks all tasks of the cluster, `address` being one of them, for the variables in the graphs of their sessions.
-// Blocks, for ten seconds at most.
+// Blocks, for six seconds at most.
 absl::StatusOr<ClusterState> LookAtCluster(const std::string& address);
+
+// Whether "/job:ps/replica:0/task:1" is a task of the job "ps", for example.
+bool IsOfJob(const std::string& task, const std::string& job);
 
 // Groups that share a variable become one. A variable that no open session uses is a group of its own, or belongs to
 // the variable whose slot it is by its name.

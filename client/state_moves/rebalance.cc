@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/device/device_name.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/membership/cluster_view.h"
 
@@ -127,11 +126,6 @@ class Plan {
   std::vector<std::string> at_;  // by group
   std::map<std::string, double> sums_;
 };
-
-bool IsOfJob(const std::string& task, const std::string& job) {
-  const absl::StatusOr<DeviceName> name = DeviceName::Parse(task);
-  return name.ok() && name->job == job;
-}
 
 absl::StatusOr<ClusterState> Look(const std::string& address, const RebalanceOptions& options) {
   ASSIGN_OR_RETURN(ClusterState state, LookAtCluster(address));

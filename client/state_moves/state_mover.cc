@@ -228,9 +228,9 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
                            group.variables[0].state().name(), "' have a value still: nothing has moved");
   }
   if (left() <= absl::ZeroDuration()) {
-    return errors::DeadlineExceeded(
-        "Moving variable '", group.variables[0].state().name(), "' and what moves with it (", group.bytes,
-        " bytes) took longer than steps may wait, ", absl::FormatDuration(options.max_pause));
+    return errors::DeadlineExceeded("Moving variable '", group.variables[0].state().name(), "' and its group (",
+                                    group.bytes, " bytes) took longer than steps may wait, ",
+                                    absl::FormatDuration(options.max_pause));
   }
   std::move(cancel).Cancel();
   MoveStateRequest finish;

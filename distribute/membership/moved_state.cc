@@ -43,6 +43,11 @@ std::string MovedState::HomeOf(const StateKey& key) const {
   return successors_.empty() ? "" : SuccessorOf(key.task());
 }
 
+std::string MovedState::HolderOf(const StateKey& key) const {
+  std::string home = HomeOf(key);
+  return home.empty() ? key.task() : home;
+}
+
 std::string MovedState::SuccessorOf(const std::string& task) const {
   const auto found = successors_.find(task);
   return found == successors_.end() ? "" : found->second;

@@ -25,6 +25,8 @@ class MovedState {
   bool empty() const { return homes_.empty() && moving_.empty() && successors_.empty(); }
   // The task that holds it, or on which it is created; empty: the one where graphs place it.
   std::string HomeOf(const StateKey& key) const;
+  // The task that holds it, or on which it is created.
+  std::string HolderOf(const StateKey& key) const;
   // The task on which nodes that name this one run; empty: itself.
   std::string SuccessorOf(const std::string& task) const;
   const absl::flat_hash_map<std::string, std::string>& successors() const { return successors_; }

@@ -54,7 +54,7 @@ absl::Status BeginMove(const StateMove& move, int64_t epoch, ClusterView* view) 
   for (const StateHome& home : move.home()) {
     RETURN_IF_ERROR(TaskOfState(home.state()).status());
     const StateKey key = ToStateKey(home.state());
-    const std::string source = known.HomeOf(key).empty() ? key.task() : known.HomeOf(key);
+    const std::string source = known.HolderOf(key);
     if (home.source() != source) {
       return errors::Aborted("Variable '", absl::CEscape(key.name), "' of ", key.device, " is on ", source,
                              ", not on '", absl::CEscape(home.source()), "': it has moved meanwhile");

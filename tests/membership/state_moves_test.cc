@@ -143,6 +143,18 @@ class StateMovesTest : public testing::Test {
     }
     return longest;
   }
+  // What begins a move of the first group from the first server to the second.
+  MoveStateRequest MoveOfFirstGroup() const {
+    MoveStateRequest begin;
+    const ClusterState state = Look();
+    for (const StateUse& use : state.groups.at(0).variables) {
+      StateHome* const home = begin.mutable_begin()->add_home();
+      *home->mutable_state() = use.state();
+      home->set_task(Full("ps", 1));
+      home->set_source(Full("ps", 0));
+    }
+    return begin;
+  }
   void ExpectAllOn(const std::string& task) const {
     for (const VariableGroup& group : Look().groups) {
       EXPECT_EQ(group.task, task) << group.variables[0].state().name();
@@ -256,14 +268,7 @@ TEST_F(StateMovesTest, StepsWaitForAMoveThatIsGivenUpAndGoOn) {
   Start();
   Trainer trainer(cluster_->Target("chief", 0), "");
   ASSERT_THAT(trainer.Initialize(), IsOk());
-  const ClusterState state = Look();
-  MoveStateRequest begin;
-  for (const StateUse& use : state.groups[0].variables) {
-    StateHome* const home = begin.mutable_begin()->add_home();
-    *home->mutable_state() = use.state();
-    home->set_task(Full("ps", 1));
-    home->set_source(Full("ps", 0));
-  }
+  const MoveStateRequest begin = MoveOfFirstGroup();
   MembershipClient client(Address());
   ASSERT_OK_AND_ASSIGN(const ClusterView moving, client.MoveState(Soon(), begin));
   EXPECT_THAT(client.MoveState(Soon(), begin).status(), StatusIs(absl::StatusCode::kFailedPrecondition));
@@ -469,14 +474,7 @@ TEST_F(StateMovesTest, AStepsTimeIncludesTheMove) {
   Start();
   Trainer trainer(cluster_->Target("chief", 0), "");
   ASSERT_THAT(trainer.Initialize(), IsOk());
-  const ClusterState state = Look();
-  MoveStateRequest begin;
-  for (const StateUse& use : state.groups[0].variables) {
-    StateHome* const home = begin.mutable_begin()->add_home();
-    *home->mutable_state() = use.state();
-    home->set_task(Full("ps", 1));
-    home->set_source(Full("ps", 0));
-  }
+  const MoveStateRequest begin = MoveOfFirstGroup();
   MembershipClient client(Address());
   ASSERT_OK_AND_ASSIGN(const ClusterView moving, client.MoveState(Soon(), begin));
   EXPECT_THAT(trainer.Train(absl::Milliseconds(300)), StatusIs(absl::StatusCode::kDeadlineExceeded));
