@@ -141,7 +141,12 @@ std::vector<Op> Definitions() {
       Op("QueueCloseV2").MayBlock().Input("handle: resource"),
       Op("_CommitDecide").Attr("keys: list(string) = []"),
       Op("_CommitReady"),
-      Op("_CommitWait").Attr("key: string = ''").Attr("coordinator: string = ''"),
+      Op("_CommitWait")
+          .Attr("key: string = ''")
+          .Attr("coordinator: string = ''")
+          .Attr("decider: string = ''")
+          .Attr("decider_incarnation: int = 0"),
+      Op("_CommitRelay").Attr("keys: list(string) = []"),
       Op("ControlTrigger"),
       Op("ResourceApplyMomentum")
           .WritesState()
@@ -259,6 +264,13 @@ std::vector<Op> Definitions() {
           .Attr("T: {int32, int64}")
           .Stateful()
           .Shape(shapes::FromShapeInput),
+      Op("VarHandleOp")
+          .Output("resource: resource")
+          .Attr("container: string = ''")
+          .Attr("shared_name: string = ''")
+          .Stateful(),
+      Op("AssignAddVariableOp").WritesState().Input("resource: resource").Input("value: T").Attr("T: type").Stateful(),
+      Op("ReadVariableOp").Input("resource: resource").Output("value: T").Attr("T: type = DT_FLOAT").Stateful(),
       Op("VariableV2")
           .Output("ref: Ref(dtype)")
           .Attr("shape: shape")

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,6 +22,25 @@ constexpr absl::string_view kAnonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a91583
 std::string StringAttr(const Node& node, const char* name) {
   const tensorflow::AttrValue* const attr = FindAttr(node.def(), name);
   return attr == nullptr ? "" : attr->s();
+}
+
+bool IsVariable(absl::string_view op) { return op == "VarHandleOp" || op == "VariableV2" || op == "Variable"; }
+
+bool IsTable(absl::string_view op) {
+  static const auto* const kOps = new absl::flat_hash_set<std::string>(
+      {"EmbeddingTable", "EmbeddingMap", "HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2",
+       "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2"});
+  return kOps->contains(op);
+}
+
+// The state to which a node with the attributes container and shared_name gives access.
+std::optional<StateKey> KeyOfHandle(const Node& node) {
+  StateKey key{node.assigned_device(), StringAttr(node, "container"), StringAttr(node, "shared_name")};
+  if (key.name == kAnonymousName || key.device.empty()) return std::nullopt;
+  if (key.name.empty()) key.name = node.name();
+  if (std::optional<StateKey> moved = KeyOfContainerAway(key.container, key.name)) return moved;
+  if (key.container.empty()) key.container = std::string(kDefaultContainer);
+  return key;
 }
 
 }  // namespace
@@ -49,14 +69,16 @@ std::optional<StateKey> KeyOfContainerAway(absl::string_view container, absl::st
   return StateKey{device->ToString(), std::string(container.substr(0, at)), std::string(name)};
 }
 
+std::string ContainerOn(const StateKey& key, absl::string_view task) {
+  return key.task() == task ? key.container : ContainerAway(key);
+}
+
 std::optional<StateKey> StateKeyOf(const Node& node) {
-  if (node.op() != "VarHandleOp" && node.op() != "VariableV2" && node.op() != "Variable") return std::nullopt;
-  StateKey key{node.assigned_device(), StringAttr(node, "container"), StringAttr(node, "shared_name")};
-  if (key.name == kAnonymousName || key.device.empty()) return std::nullopt;
-  if (key.name.empty()) key.name = node.name();
-  if (std::optional<StateKey> moved = KeyOfContainerAway(key.container, key.name)) return moved;
-  if (key.container.empty()) key.container = std::string(kDefaultContainer);
-  return key;
+  return IsVariable(node.op()) ? KeyOfHandle(node) : std::nullopt;
+}
+
+std::optional<StateKey> ReplicatedKeyOf(const Node& node) {
+  return IsVariable(node.op()) || IsTable(node.op()) ? KeyOfHandle(node) : std::nullopt;
 }
 
 }  // namespace weir

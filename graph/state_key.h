@@ -39,4 +39,10 @@ std::optional<StateKey> KeyOfContainerAway(absl::string_view container, absl::st
 // it is no such node, or the variable has no name.
 std::optional<StateKey> StateKeyOf(const Node& node);
 
+// As StateKeyOf, also for tables and embedding tables: state that a standby keeps a copy of.
+std::optional<StateKey> ReplicatedKeyOf(const Node& node);
+
+// The container in which a task keeps the state, as its home or as a standby.
+std::string ContainerOn(const StateKey& key, absl::string_view task);
+
 }  // namespace weir
