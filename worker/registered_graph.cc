@@ -127,8 +127,13 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
                                      ": a function takes part in no commit");
     }
   }
+  bool relays = false;
   for (const Node* node : graph.nodes()) {
     const bool waits = node->op() == "_CommitWait";
+    if (node->op() == "_CommitRelay") {
+      relays = true;
+      has_transfers_ = true;
+    }
     if (!waits && node->op() != "_CommitDecide") continue;
     if (commit_role_) {
       return errors::InvalidArgument("Node '", node->name(), "' (", node->op(),
@@ -144,12 +149,21 @@ absl::Status RegisteredGraph::FindCommitRole(const Graph& graph) {
       RETURN_IF_ERROR(GetNodeAttr(node->def(), "key", &key));
       ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
       role.coordinator_incarnation = parsed.src_incarnation;
+      int64_t decider_incarnation;
+      RETURN_IF_ERROR(GetNodeAttr(node->def(), "decider", &role.decider));
+      RETURN_IF_ERROR(GetNodeAttr(node->def(), "decider_incarnation", &decider_incarnation));
+      role.decider_incarnation = static_cast<uint64_t>(decider_incarnation);
     }
     std::vector<std::string> keys;
     if (!waits) RETURN_IF_ERROR(GetNodeAttr(node->def(), "keys", &keys));
     has_transfers_ = has_transfers_ || waits || !keys.empty();
     has_remote_receives_ = has_remote_receives_ || waits;
   }
+  if (!relays) return absl::OkStatus();
+  if (!commit_role_ || commit_role_->coordinator.empty()) {
+    return errors::InvalidArgument("The graph has a _CommitRelay and no _CommitWait: it has no decision to relay");
+  }
+  commit_role_->relays = true;
   return absl::OkStatus();
 }
 

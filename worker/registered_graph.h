@@ -23,6 +23,9 @@ class WorkerSession;
 struct CommitRole {
   std::string coordinator;  // empty: this task
   uint64_t coordinator_incarnation = 0;
+  bool relays = false;  // passes the coordinator's decision on
+  std::string decider;  // whose decision the coordinator relays; empty: its own
+  uint64_t decider_incarnation = 0;
 };
 
 // The part of a registered graph on one device.

@@ -83,6 +83,12 @@ void WorkerStep::JoinCommit(const CommitRole& role) {
       .task = options_.task,
       .coordinator = role.coordinator,
       .coordinator_incarnation = role.coordinator_incarnation,
+      .relays = role.relays,
+      .decider = role.decider,
+      .decider_incarnation = role.decider_incarnation,
+      .has_lost_standby = role.relays && options_.has_lost_standby
+                              ? [lost = options_.has_lost_standby, standby = role.coordinator] { return lost(standby); }
+                              : std::function<bool()>(),
       .outcomes = options_.outcomes,
       .peers = options_.peers,
       .suspension = std::exchange(options_.suspension, nullptr),  // what is decided must take effect

@@ -76,6 +76,8 @@ class WorkerStep : public std::enable_shared_from_this<WorkerStep> {
     StepOutcomes* outcomes = nullptr;
     PeerFinder peers;
     const std::atomic<bool>* is_ending = nullptr;
+    // Whether this task's standby can no longer take over from it, nor has.
+    std::function<bool(const std::string& standby)> has_lost_standby;
   };
   using DoneCallback = std::function<void(absl::StatusOr<RunGraphResult>)>;
 

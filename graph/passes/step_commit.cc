@@ -30,24 +30,39 @@ class CommitBuilder {
   CommitBuilder(const StepCommitOptions& options, Sides* sides, Graph* graph)
       : options_(options), sides_(sides), graph_(graph) {}
 
-  absl::Status Build(const std::string& coordinator, const absl::btree_set<std::string>& participants) {
+  // `relay` passes the coordinator's decision on; empty: the coordinator sends it to all.
+  absl::Status Build(const std::string& coordinator, const std::string& relay,
+                     const absl::btree_set<std::string>& participants) {
     RETURN_IF_ERROR(FetchInputs());
     UpdateOrder order(options_, sides_, graph_);
     RETURN_IF_ERROR(order.FreeFromOtherTasks());
     const std::vector<Node*> nodes = graph_->nodes();
-    const std::string decider = options_.cpu(coordinator);
-    std::vector<std::string> keys;
+    std::vector<std::string> keys, relayed_keys;
     absl::btree_map<std::string, Node*> gates;
     for (const std::string& task : participants) {
       if (task == coordinator) continue;
-      keys.push_back(RendezvousKey::Create(decider, options_.incarnation(decider), options_.cpu(task), "_commit", {}));
+      const bool is_relayed = !relay.empty() && task != relay;
+      const std::string& source = is_relayed ? relay : coordinator;
+      const std::string sender = options_.cpu(source);
+      const std::string key =
+          RendezvousKey::Create(sender, options_.incarnation(sender), options_.cpu(task), "_commit", {});
+      (is_relayed ? relayed_keys : keys).push_back(key);
       ASSIGN_OR_RETURN(gates[task], Add("_CommitWait", task));
-      SetNodeAttr("key", keys.back(), gates[task]->mutable_def());
-      SetNodeAttr("coordinator", coordinator, gates[task]->mutable_def());
+      tensorflow::NodeDef* const wait = gates[task]->mutable_def();
+      SetNodeAttr("key", key, wait);
+      SetNodeAttr("coordinator", source, wait);
+      if (!is_relayed) continue;
+      SetNodeAttr("decider", coordinator, wait);
+      SetNodeAttr("decider_incarnation", static_cast<int64_t>(options_.incarnation(options_.cpu(coordinator))), wait);
     }
     ASSIGN_OR_RETURN(Node* const decide, Add("_CommitDecide", coordinator));
     SetNodeAttr("keys", keys, decide->mutable_def());
     gates[coordinator] = decide;
+    if (!relay.empty()) {
+      ASSIGN_OR_RETURN(Node* const pass_on, Add("_CommitRelay", relay));
+      SetNodeAttr("keys", relayed_keys, pass_on->mutable_def());
+      graph_->AddControlEdge(gates.at(relay), pass_on);
+    }
     for (Node* node : nodes) {
       if (sides_->IsLastBefore(*node) && !IsTrivial(*node)) {
         ASSIGN_OR_RETURN(Node* const computed, Computed(options_.task(*node), participants, decide));
@@ -156,13 +171,16 @@ absl::StatusOr<std::string> AddStepCommit(const StepCommitOptions& options, Grap
   if (waits_before && waits_after) return std::string();
   absl::btree_map<std::string, int> updates;
   for (const Node* update : sides.updates()) ++updates[options.task(*update)];
-  std::string coordinator;
+  std::string coordinator, relay;
   absl::btree_set<std::string> participants;
   for (const auto& [task, count] : updates) {
     participants.insert(task);
     if (coordinator.empty() || count > updates[coordinator]) coordinator = task;
+    const bool has_standby = options.standby_of && updates.contains(options.standby_of(task));
+    if (has_standby && (relay.empty() || count > updates[relay])) relay = task;
   }
-  RETURN_IF_ERROR(CommitBuilder(options, &sides, graph).Build(coordinator, participants));
+  if (!relay.empty()) coordinator = options.standby_of(relay);
+  RETURN_IF_ERROR(CommitBuilder(options, &sides, graph).Build(coordinator, relay, participants));
   return coordinator;
 }
 

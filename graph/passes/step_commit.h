@@ -11,7 +11,8 @@
 namespace weir {
 
 // Of these nodes and of what their tasks say to each other; see GetCapabilitiesResponse.commit_version.
-inline constexpr int32_t kCommitVersion = 1;
+// Version 2 has deciders that are standbys.
+inline constexpr int32_t kCommitVersion = 2;
 
 // The most steps of one FenceSteps call.
 inline constexpr int kMaxFencedSteps = 1024;
@@ -28,6 +29,8 @@ struct StepCommitOptions {
   std::function<uint64_t(absl::string_view device)> incarnation;
   // The master's own task. A graph that lies on it alone has no commit: it fails as a whole with its process.
   std::string local_task;
+  // The task that takes over the state of `task` if that is lost; empty: none. An empty function: no task has one.
+  std::function<std::string(const std::string& task)> standby_of = nullptr;
 };
 
 // For a whole graph, placed but not yet partitioned. Nodes whose op writes state (Op::WritesState), or calls a function
@@ -42,6 +45,11 @@ struct StepCommitOptions {
 // - Updates receive their inputs from other tasks before the decision, and wait for updates on other tasks only if they
 //   use their values (update_order.h).
 // - The coordinator is the task with most updates, so that the decision is lost only with updated state.
+// - If tasks with updates have standbys (standby_updates.h), the loss of one task loses no state, and must not leave
+// the
+//   decision open. The standby of the task with most updates decides then, and that task alone hears it from the
+//   standby: it relays the decision (_CommitRelay) to the others. So a decision that any of them has heard is known to
+//   both, and the one that remains answers for it.
 // - A loop with an update waits as a whole.
 // - Returns the coordinator's task; empty if the graph needs no commit or cannot have one, because ops that may block
 //   stand on both sides of the decision and may wait for each other.

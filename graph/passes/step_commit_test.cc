@@ -1,6 +1,7 @@
 #include "graph/passes/step_commit.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -18,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kPs0[] = "/job:ps/replica:0/task:0", kPs1[] = "/job:ps/replica:0/task:1",
-               kWorker[] = "/job:worker/replica:0/task:0";
+               kPs2[] = "/job:ps/replica:0/task:2", kWorker[] = "/job:worker/replica:0/task:0";
 
 class StepCommitTest : public testing::Test {
  protected:
@@ -34,7 +35,8 @@ class StepCommitTest : public testing::Test {
     const auto coordinator = AddStepCommit({.task = task,
                                             .cpu = [](const std::string& of) { return of + "/device:CPU:0"; },
                                             .incarnation = [](absl::string_view) { return 7; },
-                                            .local_task = local},
+                                            .local_task = local,
+                                            .standby_of = [this](const std::string& of) { return standbys_[of]; }},
                                            graph_.get());
     EXPECT_TRUE(coordinator.ok()) << coordinator.status();
     return coordinator.value_or("");
@@ -76,6 +78,7 @@ class StepCommitTest : public testing::Test {
   }
 
   std::unique_ptr<Graph> graph_;
+  std::map<std::string, std::string> standbys_;
 };
 
 // A worker computes a gradient, and two servers apply it.
@@ -120,6 +123,29 @@ TEST_F(StepCommitTest, TheDecisionTravelsUnderOneKey) {
 
 TEST_F(StepCommitTest, TheTaskWithMostUpdatesDecides) {
   EXPECT_EQ(AddTo(std::string(kTwoServers) + "%uc = ResourceApplyMomentum(%b, %b, %x, %g, %x) @ps:1/CPU:0\n"), kPs1);
+}
+
+// The loss of either must not leave the others with a decision that the other one does not know.
+TEST_F(StepCommitTest, AStandbyDecidesAndItsTaskRelays) {
+  standbys_[kPs0] = kPs2;
+  EXPECT_EQ(AddTo(std::string(kTwoServers) + "%c:resource = Variable() @ps:2/CPU:0\n"
+                                             "%uc = ResourceApplyMomentum(%c, %c, %x, %g, %x) @ps:2/CPU:0\n"),
+            kPs2);
+  EXPECT_THAT(WaitsFor("_CommitDecide@ps2"), ElementsAre("ControlTrigger@ps2", "_CommitReady@ps0", "_CommitReady@ps1"));
+  EXPECT_THAT(WaitsFor("_CommitRelay@ps0"), ElementsAre("_CommitWait@ps0"));
+  EXPECT_THAT(WaitsFor("ua"), ElementsAre("_CommitWait@ps0"));
+  std::vector<std::string> decided, relayed;
+  std::string at_relay, at_other, coordinator, decider;
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitDecide@ps2")->def(), "keys", &decided).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitRelay@ps0")->def(), "keys", &relayed).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps0")->def(), "key", &at_relay).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps1")->def(), "key", &at_other).ok());
+  EXPECT_THAT(decided, ElementsAre(at_relay));
+  EXPECT_THAT(relayed, ElementsAre(at_other));
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps1")->def(), "coordinator", &coordinator).ok());
+  ASSERT_TRUE(GetNodeAttr(Find("_CommitWait@ps1")->def(), "decider", &decider).ok());
+  EXPECT_EQ(coordinator, kPs0);
+  EXPECT_EQ(decider, kPs2);
 }
 
 TEST_F(StepCommitTest, AGraphOnTheMastersTaskAloneHasNone) {

@@ -16,16 +16,35 @@ absl::Status NoCommit(const OpKernelContext& ctx) {
                           ") runs in a step without a commit: only a master may add it to a graph");
 }
 
+// A task that does not get it asks for the decision, so no failure here undoes it.
+void SendDecision(const OpKernelContext& ctx, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    ctx.rendezvous()->Send(key, Tensor::Scalar<bool>(true), /*is_dead=*/false).IgnoreError();
+  }
+}
+
 class CommitDecideKernel : public OpKernel {
  public:
   absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("keys", &keys_); }
   absl::Status Compute(OpKernelContext& ctx) override {
     if (ctx.step().commit == nullptr || (!keys_.empty() && ctx.rendezvous() == nullptr)) return NoCommit(ctx);
     RETURN_IF_ERROR(ctx.step().commit->Decide());
-    // A task that does not get it asks for the decision, so no failure here undoes it.
-    for (const std::string& key : keys_) {
-      ctx.rendezvous()->Send(key, Tensor::Scalar<bool>(true), /*is_dead=*/false).IgnoreError();
-    }
+    SendDecision(ctx, keys_);
+    return absl::OkStatus();
+  }
+  bool IsExpensive() const override { return false; }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+// Follows the _CommitWait of its task.
+class CommitRelayKernel : public OpKernel {
+ public:
+  absl::Status Init(OpKernelConstruction& ctx) override { return ctx.GetAttr("keys", &keys_); }
+  absl::Status Compute(OpKernelContext& ctx) override {
+    if (ctx.step().commit == nullptr || ctx.rendezvous() == nullptr) return NoCommit(ctx);
+    SendDecision(ctx, keys_);
     return absl::OkStatus();
   }
   bool IsExpensive() const override { return false; }
@@ -60,6 +79,7 @@ class CommitWaitKernel : public AsyncOpKernel {
 
 absl::Status RegisterCommitKernels(KernelRegistry& kernels) {
   RETURN_IF_ERROR(kernels.Register<CommitDecideKernel>(Kernel("_CommitDecide").Cpu()));
+  RETURN_IF_ERROR(kernels.Register<CommitRelayKernel>(Kernel("_CommitRelay").Cpu()));
   RETURN_IF_ERROR(kernels.Register<CommitReadyKernel>(Kernel("_CommitReady").Cpu()));
   return kernels.Register<CommitWaitKernel>(Kernel("_CommitWait").Cpu());
 }

@@ -7,8 +7,14 @@ namespace weir {
 absl::Status RegisterCommitOps(OpRegistry& ops) {
   RETURN_IF_ERROR(ops.Register(Op("_CommitDecide").Attr("keys: list(string) = []").Shape(shapes::NoOutputs)));
   RETURN_IF_ERROR(ops.Register(Op("_CommitReady").Shape(shapes::NoOutputs)));
-  return ops.Register(
-      Op("_CommitWait").Attr("key: string = ''").Attr("coordinator: string = ''").MayBlock().Shape(shapes::NoOutputs));
+  RETURN_IF_ERROR(ops.Register(Op("_CommitRelay").Attr("keys: list(string) = []").Shape(shapes::NoOutputs)));
+  return ops.Register(Op("_CommitWait")
+                          .Attr("key: string = ''")
+                          .Attr("coordinator: string = ''")
+                          .Attr("decider: string = ''")
+                          .Attr("decider_incarnation: int = 0")
+                          .MayBlock()
+                          .Shape(shapes::NoOutputs));
 }
 
 }  // namespace weir

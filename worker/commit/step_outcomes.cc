@@ -59,27 +59,28 @@ absl::StatusOr<StepOutcomes::Session*> StepOutcomes::Find(absl::string_view hand
   return errors::NotFound("Session ", handle, " has no steps here, or ended long ago");
 }
 
-absl::StatusOr<bool> StepOutcomes::Decide(absl::string_view handle, int64_t step_id, bool commit, bool* is_new) {
+absl::StatusOr<StepOutcomes::Outcome> StepOutcomes::Decide(absl::string_view handle, int64_t step_id, Outcome outcome,
+                                                           bool* is_new) {
   ASSIGN_OR_RETURN(Session* const session, Find(handle));
   if (session->forgotten.Contains(step_id)) return IsForgotten(handle, step_id);
-  const auto decided = session->committed.try_emplace(step_id, commit);
+  const auto decided = session->outcomes.try_emplace(step_id, outcome);
   *is_new = decided.second;
-  const bool committed = decided.first->second;
-  if (!*is_new) return committed;
+  if (!*is_new) return decided.first->second;
   session->in_order.push_back(step_id);
   if (session->in_order.size() > limits_.steps) {
     session->forgotten.Add(session->in_order.front());
-    session->committed.erase(session->in_order.front());
+    session->outcomes.erase(session->in_order.front());
     session->in_order.pop_front();
   }
-  return committed;
+  return outcome;
 }
 
 absl::Status StepOutcomes::Commit(absl::string_view handle, int64_t step_id) {
   MutexLock lock(mu_);
   bool is_new = false;
-  ASSIGN_OR_RETURN(const bool committed, Decide(handle, step_id, true, &is_new));
-  if (!committed) return errors::Aborted("Step ", step_id, " was aborted before its updates");
+  ASSIGN_OR_RETURN(const Outcome outcome, Decide(handle, step_id, Outcome::kCommitted, &is_new));
+  if (outcome == Outcome::kAborted) return errors::Aborted("Step ", step_id, " was aborted before its updates");
+  if (outcome == Outcome::kInDoubt) return errors::Internal("Another task decides about step ", step_id);
   if (!is_new) return errors::AlreadyExists("Step ", step_id, " is committed already: it runs a second time");
   return absl::OkStatus();
 }
@@ -87,15 +88,36 @@ absl::Status StepOutcomes::Commit(absl::string_view handle, int64_t step_id) {
 absl::StatusOr<bool> StepOutcomes::IsCommittedElseAbort(absl::string_view handle, int64_t step_id) {
   MutexLock lock(mu_);
   bool is_new = false;
-  return Decide(handle, step_id, false, &is_new);
+  ASSIGN_OR_RETURN(const Outcome outcome, Decide(handle, step_id, Outcome::kAborted, &is_new));
+  if (outcome != Outcome::kInDoubt) return outcome == Outcome::kCommitted;
+  return errors::Unavailable("The outcome of step ", step_id, " of session ", handle,
+                             " is in doubt until the task's standby answers or is removed");
+}
+
+absl::Status StepOutcomes::Doubt(absl::string_view handle, int64_t step_id) {
+  MutexLock lock(mu_);
+  bool is_new = false;
+  ASSIGN_OR_RETURN(const Outcome outcome, Decide(handle, step_id, Outcome::kInDoubt, &is_new));
+  if (outcome == Outcome::kAborted) return errors::Aborted("Step ", step_id, " was aborted before its updates");
+  if (!is_new) return errors::AlreadyExists("Step ", step_id, " is known already: it runs a second time");
+  return absl::OkStatus();
+}
+
+void StepOutcomes::Resolve(absl::string_view handle, int64_t step_id, bool commit) {
+  MutexLock lock(mu_);
+  const absl::StatusOr<Session*> session = Find(handle);
+  if (!session.ok()) return;
+  const auto outcome = (*session)->outcomes.find(step_id);
+  if (outcome == (*session)->outcomes.end() || outcome->second != Outcome::kInDoubt) return;
+  outcome->second = commit ? Outcome::kCommitted : Outcome::kAborted;
 }
 
 absl::Status StepOutcomes::CheckNotAborted(absl::string_view handle, int64_t step_id) const {
   MutexLock lock(mu_);
   ASSIGN_OR_RETURN(const Session* const session, Find(handle));
   if (session->forgotten.Contains(step_id)) return IsForgotten(handle, step_id);
-  const auto decided = session->committed.find(step_id);
-  if (decided == session->committed.end() || decided->second) return absl::OkStatus();
+  const auto decided = session->outcomes.find(step_id);
+  if (decided == session->outcomes.end() || decided->second != Outcome::kAborted) return absl::OkStatus();
   return errors::Aborted("Step ", step_id, " was aborted");
 }
 

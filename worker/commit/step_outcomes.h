@@ -1,4 +1,4 @@
-// The decisions of a task as the coordinator of steps.
+// The decisions of a task as the coordinator of steps, and those that it relays for its standby.
 #pragma once
 
 #include <cstdint>
@@ -48,22 +48,28 @@ class StepOutcomes {
   // Decides that the step takes effect. ABORTED if it was aborted; ALREADY_EXISTS if it was committed before, so that
   // it takes effect once.
   absl::Status Commit(absl::string_view session, int64_t step_id);
-  // Aborts the step unless it is committed.
+  // Aborts the step unless it is committed. UNAVAILABLE if it is in doubt.
   absl::StatusOr<bool> IsCommittedElseAbort(absl::string_view session, int64_t step_id);
+  // Leaves the step in doubt until Resolve: another task decides. ABORTED if it was aborted.
+  absl::Status Doubt(absl::string_view session, int64_t step_id);
+  // The other task's decision about a step in doubt; has no effect on another step.
+  void Resolve(absl::string_view session, int64_t step_id, bool commit);
   // ABORTED if the step was aborted, and another error if it is not known whether it was.
   absl::Status CheckNotAborted(absl::string_view session, int64_t step_id) const;
 
  private:
+  enum class Outcome { kAborted, kCommitted, kInDoubt };
   struct Session {
     bool is_open = true;
-    absl::flat_hash_map<int64_t, bool> committed;
+    absl::flat_hash_map<int64_t, Outcome> outcomes;
     std::deque<int64_t> in_order;
     IdRanges forgotten;
   };
 
   absl::StatusOr<Session*> Find(absl::string_view handle) const REQUIRES(mu_);
-  // The step's outcome, which is `commit` if it had none.
-  absl::StatusOr<bool> Decide(absl::string_view session, int64_t step_id, bool commit, bool* is_new) REQUIRES(mu_);
+  // The step's outcome, which is `outcome` if it had none.
+  absl::StatusOr<Outcome> Decide(absl::string_view session, int64_t step_id, Outcome outcome, bool* is_new)
+      REQUIRES(mu_);
 
   const OutcomeLimits limits_;
   mutable Mutex mu_;

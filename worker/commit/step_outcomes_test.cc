@@ -109,6 +109,21 @@ TEST_F(StepOutcomesTest, AStepThatWasAbortedMayNotRun) {
   EXPECT_THAT(outcomes_.CheckNotAborted("s", 1), StatusIs(absl::StatusCode::kAborted));
 }
 
+TEST_F(StepOutcomesTest, AStepInDoubtWaitsForItsDecider) {
+  EXPECT_THAT(outcomes_.Doubt("s", 1), IsOk());
+  EXPECT_THAT(outcomes_.IsCommittedElseAbort("s", 1), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("in doubt")));
+  EXPECT_THAT(outcomes_.Doubt("s", 1), StatusIs(absl::StatusCode::kAlreadyExists));
+  outcomes_.Resolve("s", 1, true);
+  EXPECT_TRUE(IsCommitted("s", 1));
+  outcomes_.Resolve("s", 1, false);
+  EXPECT_TRUE(IsCommitted("s", 1)) << "decided once";
+  EXPECT_THAT(outcomes_.Doubt("s", 2), IsOk());
+  outcomes_.Resolve("s", 2, false);
+  EXPECT_FALSE(IsCommitted("s", 2));
+  EXPECT_FALSE(IsCommitted("s", 3));
+  EXPECT_THAT(outcomes_.Doubt("s", 3), StatusIs(absl::StatusCode::kAborted));
+}
+
 TEST(IdRangesTest, KeepsWhatWasAdded) {
   IdRanges ranges;
   const std::vector<int64_t> ids = {0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};

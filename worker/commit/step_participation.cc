@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/logging.h"
 
 namespace weir {
@@ -28,6 +29,13 @@ absl::Status StepParticipation::Decide() {
 
 absl::Status StepParticipation::SetReady() {
   MutexLock lock(mu_);
+  if (options_.relays && state_.state() == CommitState::State::kComputing) {
+    // Until the decision is known, nobody may abort the step by asking this task.
+    if (absl::Status aborted = options_.outcomes->Doubt(options_.session_handle, options_.step_id); !aborted.ok()) {
+      if (reason_.ok()) reason_ = std::move(aborted);
+      state_.Failed();
+    }
+  }
   state_.Ready();
   return state_.state() == CommitState::State::kAborted ? MarkDerived(reason_) : absl::OkStatus();
 }
@@ -104,6 +112,9 @@ void StepParticipation::Interrupted(const absl::Status& reason) {
 void StepParticipation::Act(CommitState::Action action) {
   if (action == CommitState::Action::kNone) return;
   if (action == CommitState::Action::kAsk) return Ask();
+  if (options_.relays) {
+    options_.outcomes->Resolve(options_.session_handle, options_.step_id, action == CommitState::Action::kRunUpdates);
+  }
   std::function<void(absl::Status)> done;
   absl::Status reason, given_up;
   {
@@ -123,50 +134,68 @@ void StepParticipation::Act(CommitState::Action action) {
 
 void StepParticipation::Ask() {
   struct Question {
-    std::shared_ptr<WorkerInterface> coordinator;
+    std::shared_ptr<WorkerInterface> task;
     ResolveStepRequest request;
     ResolveStepResponse response;
   };
+  bool by_decider;
   {
     MutexLock lock(mu_);
     if (state_.state() != CommitState::State::kAsking) return;  // a timer that comes late
+    by_decider = asks_decider_;
   }
   auto question = std::make_shared<Question>();
-  absl::StatusOr<std::shared_ptr<WorkerInterface>> coordinator = options_.peers(options_.coordinator);
-  if (!coordinator.ok()) return Answered(coordinator.status(), question->response);
-  question->coordinator = *std::move(coordinator);
+  absl::StatusOr<std::shared_ptr<WorkerInterface>> task =
+      options_.peers(by_decider ? options_.decider : options_.coordinator);
+  if (!task.ok()) return Answered(by_decider, task.status(), question->response);
+  question->task = *std::move(task);
   question->request.set_session_handle(options_.session_handle);
   question->request.set_step_id(options_.step_id);
-  question->coordinator->ResolveStepAsync({.deadline = options_.now() + kAnswerTimeout}, &question->request,
-                                          &question->response,
-                                          [self = shared_from_this(), question](const absl::Status& status) {
-                                            self->Answered(status, question->response);
-                                          });
+  if (by_decider) question->request.set_relay(options_.coordinator);
+  question->task->ResolveStepAsync({.deadline = options_.now() + kAnswerTimeout}, &question->request,
+                                   &question->response,
+                                   [self = shared_from_this(), question, by_decider](const absl::Status& status) {
+                                     self->Answered(by_decider, status, question->response);
+                                   });
 }
 
-void StepParticipation::Answered(const absl::Status& status, const ResolveStepResponse& response) {
+CommitState::Action StepParticipation::Lost(bool decider, const std::string& why) {
+  if (!options_.decider.empty() && !options_.is_ending->load()) {
+    if (!decider) coordinator_lost_ = true;
+    // The other one may know.
+    if (!decider || !coordinator_lost_) return CommitState::Action::kAsk;
+  }
+  if (!why.empty())
+    WEIR_LOG(WARNING) << options_.task << " drops the updates of step " << options_.step_id << ": " << why;
+  return state_.CoordinatorLost();
+}
+
+void StepParticipation::Answered(bool by_decider, const absl::Status& status, const ResolveStepResponse& response) {
+  const std::string& task = by_decider ? options_.decider : options_.coordinator;
+  const uint64_t incarnation = by_decider ? options_.decider_incarnation : options_.coordinator_incarnation;
   CommitState::Action action;
   {
     MutexLock lock(mu_);
     if (state_.state() != CommitState::State::kAsking) return;
-    const bool restarted = status.ok() && response.incarnation() != options_.coordinator_incarnation;
+    const bool restarted = status.ok() && response.incarnation() != incarnation;
     if (restarted || options_.is_ending->load()) {
-      action = state_.CoordinatorLost();
+      action = Lost(by_decider, "");
     } else if (absl::IsNotFound(status)) {
-      WEIR_LOG(WARNING) << options_.task << " drops the updates of step " << options_.step_id << ": "
-                        << options_.coordinator
-                        << " has restarted, or its part of the session ended long ago: " << status.message();
-      action = state_.CoordinatorLost();
+      action =
+          Lost(by_decider,
+               absl::StrCat(task, " has restarted, or its part of the session ended long ago: ", status.message()));
     } else if (status.ok()) {
       action = state_.Answered(response.committed());
+    } else if (options_.has_lost_standby && options_.has_lost_standby()) {
+      action = Lost(by_decider, absl::StrCat(task, ", which had not told its decision, is no standby any more"));
     } else if (absl::IsFailedPrecondition(status) || options_.now() > gives_up_) {
       WEIR_LOG(ERROR) << options_.task << " gave up waiting for the decision on step " << options_.step_id
-                      << " and dropped its updates; " << options_.coordinator
-                      << " may have made its own: " << status.message();
+                      << " and dropped its updates; " << task << " may have made its own: " << status.message();
       action = state_.CoordinatorLost();
     } else {
       action = CommitState::Action::kAsk;
     }
+    asks_decider_ = !options_.decider.empty() && (coordinator_lost_ || !by_decider);
   }
   if (action == CommitState::Action::kAsk) return AskLater();
   Act(action);

@@ -26,6 +26,7 @@ using PeerFinder = std::function<absl::StatusOr<std::shared_ptr<WorkerInterface>
 // - A task that waits for a decision asks the coordinator every 0.2 to 2 s. If it gets no answer for ten minutes, or if
 //   the coordinator no longer knows the outcome, it aborts, with an error in the log. Meanwhile the updates of other
 //   steps go on.
+// - If the coordinator only relays the decision and is lost, it asks the decider.
 class StepParticipation : public StepCommit, public std::enable_shared_from_this<StepParticipation> {
  public:
   struct Options {
@@ -34,7 +35,14 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
     std::string task;                      // this one, for messages
     std::string coordinator;               // empty: this task
     uint64_t coordinator_incarnation = 0;  // that the graph was made for; unless it is this task
-    StepOutcomes* outcomes = nullptr;      // this task's; outlives this
+    bool relays = false;                   // this task answers for the decision of the coordinator, its standby
+    // The coordinator relays the decision of this task, its standby; empty: it decides.
+    std::string decider;
+    uint64_t decider_incarnation = 0;
+    // True once the coordinator, this task's standby, can no longer take over, although it may still run: what it has
+    // not passed on by then never will be. May be empty; used if `relays`.
+    std::function<bool()> has_lost_standby;
+    StepOutcomes* outcomes = nullptr;  // this task's; outlives this
     PeerFinder peers;
     const SuspensionWatch* suspension = nullptr;  // a fenced task never decides to commit; may be null
     std::shared_ptr<Rendezvous> rendezvous;
@@ -69,7 +77,9 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   void Interrupted(const absl::Status& reason);
   void Act(CommitState::Action action);
   void Ask();
-  void Answered(const absl::Status& status, const ResolveStepResponse& response);
+  void Answered(bool by_decider, const absl::Status& status, const ResolveStepResponse& response);
+  // The coordinator's decision is lost, and with it all state that it covered; `why` says how this is known.
+  CommitState::Action Lost(bool decider, const std::string& why) REQUIRES(mu_);
   void AskLater();
 
   const Options options_;
@@ -82,6 +92,8 @@ class StepParticipation : public StepCommit, public std::enable_shared_from_this
   std::function<void(absl::Status)> done_ GUARDED_BY(mu_);
   absl::Time gives_up_ GUARDED_BY(mu_) = absl::InfiniteFuture();
   absl::Duration pause_ GUARDED_BY(mu_) = absl::Milliseconds(200);
+  bool coordinator_lost_ GUARDED_BY(mu_) = false;  // which relays: only the decider can answer
+  bool asks_decider_ GUARDED_BY(mu_) = false;      // next
 };
 
 }  // namespace weir

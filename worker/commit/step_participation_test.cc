@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 constexpr char kCoordinator[] = "/job:ps/replica:0/task:0";
 constexpr char kSession[] = "s";
 constexpr int64_t kStep = 5;
-constexpr uint64_t kIncarnation = 77;
+constexpr uint64_t kIncarnation = 77, kDeciderIncarnation = 78;
+constexpr char kDecider[] = "/job:ps/replica:0/task:2";
 
 // A fake coordinator: keeps questions until the test answers them.
 class Coordinator : public FakeWorker {
@@ -25,8 +26,11 @@ class Coordinator : public FakeWorker {
                         DoneCallback done) override {
     EXPECT_EQ(request->session_handle(), kSession);
     EXPECT_EQ(request->step_id(), kStep);
+    relay = request->relay();
     questions.emplace_back(response, std::move(done));
   }
+  std::string relay;  // of the newest question
+
   void Answer(bool committed, uint64_t incarnation = kIncarnation, const absl::Status& status = absl::OkStatus()) {
     auto [response, done] = std::move(questions.front());
     questions.pop_front();
@@ -52,8 +56,15 @@ class StepParticipationTest : public testing::Test {
         .task = "/job:ps/replica:0/task:1",
         .coordinator = coordinator,
         .coordinator_incarnation = kIncarnation,
+        .relays = relays_,
+        .decider = decider_,
+        .decider_incarnation = decider_.empty() ? 0 : kDeciderIncarnation,
+        .has_lost_standby = [this] { return has_lost_standby_; },
         .outcomes = &outcomes_,
-        .peers = [this](absl::string_view) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> { return coordinator_; },
+        .peers = [this](absl::string_view task) -> absl::StatusOr<std::shared_ptr<WorkerInterface>> {
+          asked_ = std::string(task);
+          return coordinator_;
+        },
         .rendezvous = rendezvous_,
         .now = [this] { return now_; },
         .after = [this](absl::Duration pause, std::function<void()> call) { later_.emplace_back(pause, call); },
@@ -75,6 +86,8 @@ class StepParticipationTest : public testing::Test {
 
   const std::string key_ = RendezvousKey::Create("/job:ps/replica:0/task:0/device:CPU:0", kIncarnation,
                                                  "/job:ps/replica:0/task:1/device:CPU:0", "_commit", {});
+  bool relays_ = false, has_lost_standby_ = false;
+  std::string decider_, asked_;
   StepOutcomes outcomes_;
   std::shared_ptr<Coordinator> coordinator_ = std::make_shared<Coordinator>();
   std::shared_ptr<Rendezvous> rendezvous_ = NewLocalRendezvous();
@@ -249,6 +262,71 @@ TEST_F(StepParticipationTest, AWorkerThatEndsDoesNotWait) {
   ASSERT_TRUE(decided_.has_value());
   EXPECT_FALSE(decided_->ok());
   EXPECT_TRUE(coordinator_->questions.empty());
+}
+
+// The relay has no say once it is ready: whoever asks it must wait, and nobody can abort the step there.
+TEST_F(StepParticipationTest, ARelayAnswersForTheDecisionOfItsStandby) {
+  relays_ = true;
+  const auto participation = Wait();
+  EXPECT_THAT(outcomes_.IsCommittedElseAbort(kSession, kStep), StatusIs(absl::StatusCode::kUnavailable));
+  Send();
+  EXPECT_THAT(decided_, testing::Optional(IsOk()));
+  EXPECT_EQ(*outcomes_.IsCommittedElseAbort(kSession, kStep), true);
+}
+
+TEST_F(StepParticipationTest, ARelayIsNotReadyForAStepThatWasAbortedThere) {
+  relays_ = true;
+  const auto participation = Wait(/*ready=*/false);
+  EXPECT_EQ(*outcomes_.IsCommittedElseAbort(kSession, kStep), false);
+  EXPECT_THAT(participation->SetReady(), StatusIs(absl::StatusCode::kAborted));
+}
+
+TEST_F(StepParticipationTest, ARelayAbortsWhatItsLostStandbyDidNotTellIt) {
+  relays_ = true;
+  const auto participation = Wait();
+  participation->Cancel(errors::Unavailable("the standby is lost"));
+  coordinator_->Answer(false, 0, errors::Unavailable("no answer"));
+  EXPECT_EQ(decided_, std::nullopt) << "it may still take over";
+  has_lost_standby_ = true;
+  later_.back().second();
+  coordinator_->Answer(false, 0, errors::Unavailable("no answer"));
+  EXPECT_THAT(decided_, testing::Optional(testing::Not(IsOk())));
+  EXPECT_EQ(*outcomes_.IsCommittedElseAbort(kSession, kStep), false);
+}
+
+TEST_F(StepParticipationTest, ALostRelayIsReplacedByTheDecider) {
+  decider_ = kDecider;
+  const auto participation = Wait();
+  participation->Cancel(errors::Unavailable("the relay is lost"));
+  EXPECT_EQ(asked_, kCoordinator);
+  coordinator_->Answer(false, /*incarnation=*/1);  // it has restarted
+  later_.back().second();
+  EXPECT_EQ(asked_, kDecider);
+  EXPECT_EQ(coordinator_->relay, kCoordinator);
+  coordinator_->Answer(true, kDeciderIncarnation);
+  EXPECT_THAT(decided_, testing::Optional(IsOk()));
+}
+
+TEST_F(StepParticipationTest, ARelayThatDoesNotAnswerAndTheDeciderAreAskedInTurn) {
+  decider_ = kDecider;
+  const auto participation = Wait();
+  participation->Cancel(errors::Unavailable("cut off"));
+  for (const char* expected : {kCoordinator, kDecider, kCoordinator}) {
+    EXPECT_EQ(asked_, expected);
+    coordinator_->Answer(false, 0, errors::Unavailable("no answer"));
+    later_.back().second();
+  }
+  // The decider has restarted: its decision may have reached the relay.
+  coordinator_->Answer(false, /*incarnation=*/1);
+  later_.back().second();
+  EXPECT_EQ(decided_, std::nullopt);
+  EXPECT_EQ(asked_, kCoordinator);
+  coordinator_->Answer(false, /*incarnation=*/1);
+  later_.back().second();
+  EXPECT_EQ(asked_, kDecider);
+  coordinator_->Answer(false, /*incarnation=*/1);
+  EXPECT_THAT(decided_, testing::Optional(testing::Not(IsOk())))
+      << "both are lost, with all state that the step updated";
 }
 
 }  // namespace
