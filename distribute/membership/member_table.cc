@@ -5,9 +5,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "distribute/cluster/address.h"
 #include "distribute/membership/moved_state.h"
+#include "distribute/membership/standbys.h"
 #include "distribute/membership/state_moves.h"
 
 namespace weir {
@@ -38,7 +40,7 @@ absl::Status CheckTask(const std::string& job, int index, const std::string& add
 
 MemberTable::MemberTable(const Options& options, ClusterView view, absl::Time now)
     : options_(options), view_(std::move(view)) {
-  for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
+  for (const Member& member : view_.member()) processes_[TaskNameOf(member)] = {.answered = now};
 }
 
 Member* MemberTable::Find(absl::string_view task) {
@@ -61,8 +63,8 @@ std::string MemberTable::Members() const {
 }
 
 absl::Duration MemberTable::SilenceOf(const std::string& task, absl::Time now) const {
-  const auto found = answered_.find(task);
-  return found == answered_.end() ? absl::InfiniteDuration() : now - found->second;
+  const auto found = processes_.find(task);
+  return found == processes_.end() ? absl::InfiniteDuration() : now - found->second.answered;
 }
 
 void MemberTable::Changed() {
@@ -133,6 +135,11 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
                                                                   : found->state();
   const bool is_known = !is_new && found->incarnation() == request.incarnation();
   if (!is_known) {
+    // Another process: what the earlier one held is gone.
+    FailOver(
+        TaskNameOf(*found), [&](const std::string& standby) { return Serves(standby, now); }, view_.epoch() + 1,
+        &view_);
+    processes_[TaskNameOf(*found)] = {};
     found->set_address(request.address());
     found->set_incarnation(request.incarnation());
     found->set_state(state);
@@ -141,7 +148,7 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
     found->set_state(state);
     Changed();
   }
-  answered_[TaskNameOf(*found)] = now;
+  processes_[TaskNameOf(*found)].answered = now;
   return *found;
 }
 
@@ -190,7 +197,9 @@ void MemberTable::Remove(const std::string& task) {
   members->erase(std::remove_if(members->begin(), members->end(),
                                 [&](const Member& member) { return TaskNameOf(member) == task; }),
                  members->end());
-  answered_.erase(task);
+  processes_.erase(task);
+  FailOver(
+      task, [this](const std::string& standby) { return Find(standby) != nullptr; }, view_.epoch() + 1, &view_);
   ForgetTask(task, view_.epoch() + 1, &view_);
   ForgetSuccessor(task, &view_);
   Changed();
@@ -200,10 +209,12 @@ absl::Status MemberTable::MoveState(const MoveStateRequest& request, absl::Time 
   const int64_t epoch = view_.epoch() + 1;
   const bool has_move = view_.has_move();
   switch (request.what_case()) {
-    case MoveStateRequest::kBegin:
-      RETURN_IF_ERROR(BeginMove(request.begin(), epoch, &view_));
+    case MoveStateRequest::kBegin: {
+      ASSIGN_OR_RETURN(const StateMove move, WithIncarnations(request.begin()));
+      RETURN_IF_ERROR(BeginMove(move, epoch, &view_));
       move_began_ = now;
       break;
+    }
     case MoveStateRequest::kFinish:
       RETURN_IF_ERROR(FinishMove(request.finish(), epoch, &view_));
       if (!has_move) return absl::OkStatus();  // it was finished before
@@ -211,8 +222,13 @@ absl::Status MemberTable::MoveState(const MoveStateRequest& request, absl::Time 
     case MoveStateRequest::kCancel:
       if (!CancelMove(request.cancel(), &view_)) return absl::OkStatus();
       break;
+    case MoveStateRequest::kRemove:
+      if (!RemoveStandby(request.remove().task(), request.remove().standby(), epoch, &view_)) return absl::OkStatus();
+      break;
+    case MoveStateRequest::kLost:  // the registrar asks the task itself
+      return absl::OkStatus();
     default:
-      return errors::InvalidArgument("MoveState needs begin, finish or cancel");
+      return errors::InvalidArgument("MoveState needs begin, finish, cancel, remove or lost");
   }
   Changed();
   return absl::OkStatus();
@@ -230,9 +246,92 @@ bool MemberTable::CancelLateMove(absl::Time now) {
   return true;
 }
 
-void MemberTable::Answered(absl::string_view task, absl::Time now) {
-  const auto found = answered_.find(task);
-  if (found != answered_.end()) found->second = std::max(found->second, now);
+void MemberTable::Answered(absl::string_view task, absl::Time now, uint64_t incarnation) {
+  const auto found = processes_.find(task);
+  if (found == processes_.end()) return;
+  found->second.answered = std::max(found->second.answered, now);
+  found->second.failures = 0;
+  if (incarnation != 0) found->second.incarnation = incarnation;
+}
+
+void MemberTable::NotReached(absl::string_view task) {
+  const auto found = processes_.find(task);
+  if (found != processes_.end()) ++found->second.failures;
+}
+
+absl::StatusOr<StateMove> MemberTable::WithIncarnations(const StateMove& move) const {
+  StateMove known = move;
+  if (!move.has_standby()) return known;
+  const auto set = [this](const std::string& task, auto setter) -> absl::Status {
+    const auto process = processes_.find(task);
+    if (process != processes_.end() && process->second.incarnation == 0) {
+      return errors::Unavailable("Task ", task, " has not answered the cluster's registrar yet");
+    }
+    if (process != processes_.end()) setter(process->second.incarnation);
+    return absl::OkStatus();
+  };
+  Standby* const standby = known.mutable_standby();
+  RETURN_IF_ERROR(set(standby->task(), [&](uint64_t id) { standby->set_task_incarnation(id); }));
+  RETURN_IF_ERROR(set(standby->standby(), [&](uint64_t id) { standby->set_standby_incarnation(id); }));
+  return known;
+}
+
+bool MemberTable::IsGone(const std::string& task, uint64_t incarnation, absl::Time now) const {
+  const auto process = processes_.find(task);
+  if (process == processes_.end()) return true;
+  const bool restarted = process->second.incarnation != 0 && process->second.incarnation != incarnation;
+  return restarted || (task != view_.registrar() && now - process->second.answered >= options_.lease);
+}
+
+bool MemberTable::IsLost(const std::string& task, uint64_t incarnation, absl::Time now) const {
+  if (IsGone(task, incarnation, now)) return true;
+  if (task == view_.registrar()) return false;  // this process
+  const Process& process = processes_.at(task);
+  return process.failures >= options_.standby_attempts || now - process.answered >= options_.standby_patience;
+}
+
+bool MemberTable::Serves(const std::string& task, absl::Time now) const {
+  const Member* const member = FindMember(view_, task);
+  if (member == nullptr || member->state() == Member::JOINING) return false;
+  if (task == view_.registrar()) return true;
+  const auto process = processes_.find(task);
+  return process != processes_.end() && process->second.failures == 0 &&
+         now - process->second.answered < options_.standby_patience;
+}
+
+std::vector<std::string> MemberTable::FailOverLost(absl::Time now) {
+  std::vector<std::string> changes;
+  const google::protobuf::RepeatedPtrField<Standby> standbys = view_.standby();
+  for (const Standby& known : standbys) {
+    const int64_t epoch = view_.epoch() + 1;
+    const bool is_there = std::any_of(view_.standby().begin(), view_.standby().end(), [&](const Standby& entry) {
+      return entry.task() == known.task() && entry.standby() == known.standby();
+    });
+    if (!is_there) continue;
+    const bool standby_is_lost = IsLost(known.standby(), known.standby_incarnation(), now);
+    if (IsLost(known.task(), known.task_incarnation(), now)) {
+      const auto serves = [&](const std::string& task) {
+        return Serves(task, now) && !(task == known.standby() && standby_is_lost);
+      };
+      if (!serves(known.standby())) {
+        // Both may only be cut off from this task.
+        if (!IsGone(known.standby(), known.standby_incarnation(), now)) continue;
+        RemoveStandby(known.task(), known.standby(), epoch, &view_);
+        changes.push_back(absl::StrCat(known.task(), " and ", known.standby(), ", its standby, are lost"));
+        Changed();
+        continue;
+      }
+      const std::string successor = FailOver(known.task(), serves, epoch, &view_);
+      changes.push_back(absl::StrCat(known.task(), " is lost: ", successor, ", its standby, has taken over"));
+    } else if (standby_is_lost) {
+      RemoveStandby(known.task(), known.standby(), epoch, &view_);
+      changes.push_back(absl::StrCat(known.standby(), " is lost and no longer stands by for ", known.task()));
+    } else {
+      continue;
+    }
+    Changed();
+  }
+  return changes;
 }
 
 std::vector<std::string> MemberTable::RemoveLost(absl::Time now) {
@@ -249,8 +348,8 @@ void MemberTable::Reconcile(const ClusterView& known, absl::Time now) {
   if (!IsNewerView(known, view_)) return;
   view_ = known;
   move_began_ = now;
-  answered_.clear();
-  for (const Member& member : view_.member()) answered_[TaskNameOf(member)] = now;
+  processes_.clear();
+  for (const Member& member : view_.member()) processes_[TaskNameOf(member)] = {.answered = now};
 }
 
 }  // namespace weir

@@ -23,6 +23,10 @@ class MemberTable {
     absl::Duration silence = absl::Seconds(3);
     // A move of variables that has not ended by then is cancelled: steps wait for it.
     absl::Duration move_limit = absl::Seconds(10);
+    // The standby of a member that has not answered for this long takes over.
+    absl::Duration standby_patience = absl::Seconds(2);
+    // A member that could not be reached this many times in turn is lost, too.
+    int standby_attempts = 2;
   };
   // Members are taken to have answered at `now`.
   MemberTable(const Options& options, ClusterView view, absl::Time now);
@@ -43,7 +47,12 @@ class MemberTable {
   // True if a move was in progress for too long, and is cancelled.
   bool CancelLateMove(absl::Time now);
 
-  void Answered(absl::string_view task, absl::Time now);
+  // `incarnation` is that of its process; 0: unknown.
+  void Answered(absl::string_view task, absl::Time now, uint64_t incarnation = 0);
+  // Nothing serves at the member's address.
+  void NotReached(absl::string_view task);
+  // Ends relations of standbys and tasks that are lost, or have restarted. Returns what happened, in words.
+  std::vector<std::string> FailOverLost(absl::Time now);
   // Removes members whose lease is over. Returns their names.
   std::vector<std::string> RemoveLost(absl::Time now);
   // `known` is what another task knows. If it is newer, this registrar has restarted and goes on from it.
@@ -57,14 +66,26 @@ class MemberTable {
   // Whether a process at the address may take the member's place.
   absl::Status CheckReplaceable(const Member& member, const std::string& address, absl::Time now) const;
   bool HasSuccessor(const std::string& task) const;
+  bool Serves(const std::string& task, absl::Time now) const;
+  // Whether the process has ended, with what it held; `incarnation` is what it was when it stood by or was stood by
+  // for.
+  bool IsGone(const std::string& task, uint64_t incarnation, absl::Time now) const;
+  // The same, or it does not answer.
+  bool IsLost(const std::string& task, uint64_t incarnation, absl::Time now) const;
+  absl::StatusOr<StateMove> WithIncarnations(const StateMove& move) const;
   void Remove(const std::string& task);
   void Changed();
   std::string Members() const;
 
   const Options options_;
   ClusterView view_;
-  absl::btree_map<std::string, absl::Time> answered_;  // by task
-  absl::Time move_began_ = absl::InfinitePast();       // that of the view
+  struct Process {
+    absl::Time answered;
+    uint64_t incarnation = 0;  // 0: unknown
+    int failures = 0;          // since the last answer
+  };
+  absl::btree_map<std::string, Process> processes_;  // by task
+  absl::Time move_began_ = absl::InfinitePast();     // that of the view
 };
 
 }  // namespace weir

@@ -1,5 +1,7 @@
 #include "distribute/membership/member_table.h"
 
+#include <algorithm>
+
 #include "core/testing.h"
 #include "distribute/membership/moved_state.h"
 
@@ -339,6 +341,171 @@ TEST_F(MemberTableTest, ATaskThatHandedOverHasASuccessor) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(second)));
   ASSERT_OK_AND_ASSIGN(const Member member, table_.Join(Request("ps", "h:9", 90), now_));
   EXPECT_EQ(member.index(), 1);
+}
+
+// Three servers, which answer with their incarnations.
+class StandbyTableTest : public testing::Test {
+ protected:
+  StandbyTableTest() { Answer({0, 1, 2}); }
+
+  static std::string Ps(int index) { return absl::StrCat("/job:ps/replica:0/task:", index); }
+  void Answer(std::initializer_list<int> servers, uint64_t generation = 0) {
+    for (const int index : servers) table_.Answered(Ps(index), now_, 100 * generation + index + 1);
+  }
+  // Each server answers for so long, except for those.
+  void Pass(absl::Duration time, std::initializer_list<int> but) {
+    now_ += time;
+    for (const int index : {0, 1, 2}) {
+      if (std::find(but.begin(), but.end(), index) == but.end()) Answer({index});
+    }
+  }
+  absl::Status Add(int task, int standby) {
+    MoveStateRequest request;
+    request.mutable_begin()->mutable_standby()->set_task(Ps(task));
+    request.mutable_begin()->mutable_standby()->set_standby(Ps(standby));
+    RETURN_IF_ERROR(table_.MoveState(request, now_));
+    request.set_finish(table_.view().move().epoch());
+    return table_.MoveState(request, now_);
+  }
+  std::vector<std::string> Standbys() const {
+    std::vector<std::string> standbys;
+    for (const Standby& entry : table_.view().standby()) {
+      standbys.push_back(absl::StrCat(entry.task().back() == '0'   ? "0"
+                                      : entry.task().back() == '1' ? "1"
+                                                                   : "2",
+                                      "->", entry.standby().substr(entry.standby().size() - 1)));
+    }
+    return standbys;
+  }
+  std::string HomeOf(const std::string& name, int origin) const {
+    return MovedState(table_.view()).HolderOf({absl::StrCat(Ps(origin), "/device:CPU:0"), "localhost", name});
+  }
+
+  absl::Time now_ = absl::UnixEpoch();
+  MemberTable table_{{.registrar_incarnation = 7},
+                     ViewOf(*ClusterSpec::FromJson(R"({"chief": ["h:1"], "ps": ["h:4", "h:5", "h:6"]})")),
+                     now_};
+};
+
+TEST_F(StandbyTableTest, TheStandbyOfALostTaskTakesOver) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  EXPECT_THAT(Standbys(), ElementsAre("0->1"));
+  EXPECT_EQ(table_.view().standby(0).task_incarnation(), 1);
+  EXPECT_EQ(table_.view().standby(0).standby_incarnation(), 2);
+  Pass(absl::Seconds(1), {0});
+  EXPECT_THAT(table_.FailOverLost(now_), IsEmpty());
+  Pass(absl::Seconds(1), {0});
+  EXPECT_THAT(table_.FailOverLost(now_), ElementsAre(HasSubstr("has taken over")));
+  EXPECT_EQ(HomeOf("v", 0), Ps(1));
+  EXPECT_THAT(Standbys(), IsEmpty());
+  EXPECT_EQ(table_.view().standby_epoch(), table_.view().epoch());
+  EXPECT_THAT(ClusterOf(table_.view(), "").status(), IsOk());
+}
+
+TEST_F(StandbyTableTest, ATaskThatCannotBeReachedTwiceIsLost) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  table_.NotReached(Ps(0));
+  EXPECT_THAT(table_.FailOverLost(now_), IsEmpty());
+  Answer({0});
+  table_.NotReached(Ps(0));
+  EXPECT_THAT(table_.FailOverLost(now_), IsEmpty()) << "not in turn";
+  table_.NotReached(Ps(0));
+  EXPECT_EQ(table_.FailOverLost(now_).size(), 1);
+}
+
+TEST_F(StandbyTableTest, ATaskThatRestartedHasLostWhatItHeld) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  Answer({0}, /*generation=*/1);
+  EXPECT_EQ(table_.FailOverLost(now_).size(), 1);
+  EXPECT_EQ(HomeOf("v", 0), Ps(1));
+  // It can stand by for its successor, and take over again.
+  ASSERT_THAT(Add(1, 0), IsOk());
+  table_.NotReached(Ps(1));
+  table_.NotReached(Ps(1));
+  EXPECT_EQ(table_.FailOverLost(now_).size(), 1);
+  EXPECT_EQ(HomeOf("v", 0), Ps(0));
+  EXPECT_EQ(HomeOf("w", 1), Ps(0));
+  EXPECT_EQ(MovedState(table_.view()).SuccessorOf(Ps(0)), "");
+  EXPECT_THAT(ClusterOf(table_.view(), "").status(), IsOk());
+}
+
+TEST_F(StandbyTableTest, ALostStandbyIsRemoved) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  Pass(absl::Seconds(2), {1});
+  EXPECT_THAT(table_.FailOverLost(now_), ElementsAre(HasSubstr("no longer stands by")));
+  EXPECT_EQ(HomeOf("v", 0), Ps(0));
+  EXPECT_THAT(Standbys(), IsEmpty());
+}
+
+TEST_F(StandbyTableTest, WithoutAnAnswerOfEitherNothingChangesUntilTheStandbyIsGone) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  Pass(absl::Seconds(5), {0, 1});
+  EXPECT_THAT(table_.FailOverLost(now_), IsEmpty()) << "both may only be cut off";
+  Answer({1});
+  EXPECT_EQ(table_.FailOverLost(now_).size(), 1);
+  EXPECT_EQ(HomeOf("v", 0), Ps(1));
+}
+
+TEST_F(StandbyTableTest, ATaskAndItsStandbyThatBothRestartedStandAlone) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  Answer({0, 1}, /*generation=*/1);
+  EXPECT_EQ(table_.FailOverLost(now_).size(), 1);
+  EXPECT_THAT(Standbys(), IsEmpty());
+  EXPECT_EQ(HomeOf("v", 0), Ps(0));
+}
+
+// The standby of a task that has taken over has no copy of what that got.
+TEST_F(StandbyTableTest, AfterAFailureOnlyStandbysWithAllStateRemain) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  ASSERT_THAT(Add(1, 2), IsOk());
+  ASSERT_THAT(Add(2, 0), IsOk());
+  table_.NotReached(Ps(0));
+  table_.NotReached(Ps(0));
+  table_.FailOverLost(now_);
+  EXPECT_THAT(Standbys(), IsEmpty());
+  ASSERT_THAT(Add(1, 2), IsOk());
+  ASSERT_THAT(Add(2, 1), IsOk());
+  table_.NotReached(Ps(1));
+  table_.NotReached(Ps(1));
+  table_.FailOverLost(now_);
+  EXPECT_EQ(HomeOf("v", 0), Ps(2));
+  EXPECT_EQ(HomeOf("v", 1), Ps(2));
+}
+
+TEST_F(StandbyTableTest, TheSecondStandbyTakesOverIfTheFirstIsLostToo) {
+  ASSERT_THAT(Add(0, 1), IsOk());
+  ASSERT_THAT(Add(0, 2), IsOk());
+  Pass(absl::Seconds(2), {0, 1});
+  table_.FailOverLost(now_);
+  EXPECT_EQ(HomeOf("v", 0), Ps(2));
+}
+
+TEST_F(StandbyTableTest, AMoveToATaskEndsWhatStandsByForIt) {
+  ASSERT_THAT(Add(1, 2), IsOk());
+  ASSERT_THAT(Add(0, 2), IsOk());
+  MoveStateRequest request;
+  StateHome* const home = request.mutable_begin()->add_home();
+  home->mutable_state()->set_device(absl::StrCat(Ps(0), "/device:CPU:0"));
+  home->mutable_state()->set_container("localhost");
+  home->mutable_state()->set_name("v");
+  home->set_task(Ps(1));
+  home->set_source(Ps(0));
+  ASSERT_THAT(table_.MoveState(request, now_), IsOk());
+  request.set_finish(table_.view().move().epoch());
+  ASSERT_THAT(table_.MoveState(request, now_), IsOk());
+  EXPECT_THAT(Standbys(), ElementsAre("0->2"));
+}
+
+TEST_F(StandbyTableTest, WrongStandbysAreRejected) {
+  EXPECT_THAT(Add(0, 0), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Add(0, 7), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ASSERT_THAT(Add(0, 1), IsOk());
+  EXPECT_THAT(Add(0, 1), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already")));
+  MoveStateRequest request;
+  request.mutable_remove()->set_task(Ps(0));
+  request.mutable_remove()->set_standby(Ps(1));
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(table_.MoveState(request, now_), IsOk());
+  EXPECT_THAT(Standbys(), IsEmpty());
 }
 
 }  // namespace

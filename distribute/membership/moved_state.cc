@@ -25,7 +25,11 @@ StateUse DescribeState(const StateKey& key, const Node& node) {
   return use;
 }
 
-MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch()) {
+MovedState::MovedState(const ClusterView& view)
+    : copied_(view.move().standby()),
+      epoch_(view.standby_epoch()),
+      move_epoch_(view.move().epoch()),
+      standby_epoch_(view.standby_epoch()) {
   for (const StateHome& home : view.home()) {
     homes_[ToStateKey(home.state())] = {home.task(), home.epoch()};
     epoch_ = std::max(epoch_, home.epoch());
@@ -33,6 +37,10 @@ MovedState::MovedState(const ClusterView& view) : move_epoch_(view.move().epoch(
   for (const Successor& entry : view.successor()) {
     successors_[entry.task()] = entry.successor();
     epoch_ = std::max(epoch_, entry.epoch());
+  }
+  for (const Standby& standby : view.standby()) {
+    standbys_[standby.task()].push_back(standby);
+    related_.insert({standby.task(), standby.standby()});
   }
   for (const StateHome& home : view.move().home()) moving_[ToStateKey(home.state())] = {home.task(), home.epoch()};
 }
@@ -51,6 +59,18 @@ std::string MovedState::HolderOf(const StateKey& key) const {
 std::string MovedState::SuccessorOf(const std::string& task) const {
   const auto found = successors_.find(task);
   return found == successors_.end() ? "" : found->second;
+}
+
+const std::vector<Standby>& MovedState::StandbysOf(const std::string& task) const {
+  static const auto* const kNone = new std::vector<Standby>();
+  const auto found = standbys_.find(task);
+  return found == standbys_.end() ? *kNone : found->second;
+}
+
+bool MovedState::StandsBy(const std::string& standby, const std::string& task) const {
+  if (copied_.task() == task && copied_.standby() == standby) return true;
+  const std::vector<Standby>& known = StandbysOf(task);
+  return std::any_of(known.begin(), known.end(), [&](const Standby& entry) { return entry.standby() == standby; });
 }
 
 std::string MovedState::NextHomeOf(const StateKey& key) const {

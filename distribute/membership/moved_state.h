@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "graph/state_key.h"
 #include "weir/membership.pb.h"
 
@@ -22,7 +24,7 @@ class MovedState {
   explicit MovedState(const ClusterView& view);
 
   // True if nothing has ever moved, and nothing does.
-  bool empty() const { return homes_.empty() && moving_.empty() && successors_.empty(); }
+  bool empty() const { return homes_.empty() && moving_.empty() && successors_.empty() && standbys_.empty(); }
   // The task that holds it, or on which it is created; empty: the one where graphs place it.
   std::string HomeOf(const StateKey& key) const;
   // The task that holds it, or on which it is created.
@@ -42,9 +44,20 @@ class MovedState {
   void ForEachMove(Visit visit) const {
     for (const auto& [key, home] : moving_) visit(key, home.task);
   }
-  // The newest of them, and of views that set a successor.
+  // The newest of them, and of views that set a successor or changed standbys.
   int64_t epoch() const { return epoch_; }
   bool IsMoving(const StateKey& key) const { return moving_.contains(key); }
+  // The task of which all state is being copied to a new standby, and that; empty: there is no such copy in progress.
+  const std::string& copied_task() const { return copied_.task(); }
+  const std::string& new_standby() const { return copied_.standby(); }
+  // The standbys of the task, in the order in which they take over.
+  const std::vector<Standby>& StandbysOf(const std::string& task) const;
+  // Whether `standby` has copies of what `task` holds, or is about to get them.
+  bool StandsBy(const std::string& standby, const std::string& task) const;
+  // Whether it stands by for a task, or has standbys.
+  bool HasStandbyRelation(const std::string& task) const { return related_.contains(task); }
+  // Of the view that last changed standbys.
+  int64_t standby_epoch() const { return standby_epoch_; }
   // The task that it is being moved to; empty: it is not being moved.
   std::string NextHomeOf(const StateKey& key) const;
   // Of the move in progress; 0: there is none.
@@ -57,7 +70,10 @@ class MovedState {
   };
   absl::flat_hash_map<StateKey, Home> homes_, moving_;
   absl::flat_hash_map<std::string, std::string> successors_;
-  int64_t epoch_ = 0, move_epoch_ = 0;
+  absl::flat_hash_map<std::string, std::vector<Standby>> standbys_;  // by task
+  absl::flat_hash_set<std::string> related_;                         // the tasks and their standbys
+  Standby copied_;
+  int64_t epoch_ = 0, move_epoch_ = 0, standby_epoch_ = 0;
 };
 
 }  // namespace weir

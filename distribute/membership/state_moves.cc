@@ -9,6 +9,7 @@
 #include "core/device/device_name.h"
 #include "distribute/membership/cluster_view.h"
 #include "distribute/membership/moved_state.h"
+#include "distribute/membership/standbys.h"
 
 namespace weir {
 namespace {
@@ -41,12 +42,48 @@ absl::Status CheckHome(const StateHome& home, const absl::flat_hash_set<std::str
                                  absl::CEscape(home.task()), "', which is not a task of the cluster");
 }
 
+// Moves are from and to it.
+bool IsInMove(const std::string& task, const ClusterView& view) {
+  const StateMove& move = view.move();
+  if (move.has_standby()) return move.standby().task() == task || move.standby().standby() == task;
+  return std::any_of(move.home().begin(), move.home().end(),
+                     [&](const StateHome& home) { return home.task() == task || home.source() == task; });
+}
+
+void Succeed(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view) {
+  bool is_known = false;
+  auto* const entries = view->mutable_successor();
+  for (Successor& entry : *entries) {
+    if (entry.task() != task && entry.successor() != task) continue;
+    is_known = is_known || entry.task() == task;
+    entry.set_successor(successor);
+    entry.set_epoch(epoch);
+  }
+  if (!is_known) {
+    Successor* const added = view->add_successor();
+    added->set_task(task);
+    added->set_successor(successor);
+    added->set_epoch(epoch);
+  }
+  // Nodes that name the successor run there again.
+  entries->erase(std::remove_if(entries->begin(), entries->end(),
+                                [](const Successor& entry) { return entry.task() == entry.successor(); }),
+                 entries->end());
+}
+
 }  // namespace
 
 absl::Status BeginMove(const StateMove& move, int64_t epoch, ClusterView* view) {
   if (view->has_move()) {
     return errors::FailedPrecondition("Variables are already being moved (since epoch ", view->move().epoch(),
                                       "): try again when that move has ended");
+  }
+  if (move.has_standby()) {
+    if (!move.home().empty()) return errors::InvalidArgument("A move has variables or a standby, not both");
+    RETURN_IF_ERROR(CheckNewStandby(move.standby(), *view));
+    *view->mutable_move() = move;
+    view->mutable_move()->set_epoch(epoch);
+    return absl::OkStatus();
   }
   if (move.home().empty()) return errors::InvalidArgument("A move needs a variable");
   const MovedState known(*view);
@@ -87,6 +124,7 @@ absl::Status FinishMove(int64_t move_epoch, int64_t epoch, ClusterView* view) {
     return errors::FailedPrecondition("The move of epoch ", move_epoch, " is not in progress: it took too long, or a ",
                                       "task left. The variables have not moved");
   }
+  if (view->move().has_standby()) AddStandby(view->move().standby(), epoch, view);
   absl::flat_hash_map<StateKey, StateHome*> known;
   for (StateHome& home : *view->mutable_home()) known[ToStateKey(home.state())] = &home;
   std::vector<StateHome> added;
@@ -94,6 +132,7 @@ absl::Status FinishMove(int64_t move_epoch, int64_t epoch, ClusterView* view) {
     const auto found = known.find(ToStateKey(moved.state()));
     StateHome& home = found != known.end() ? *found->second : added.emplace_back();
     home = moved;
+    ForgetStandbysOf(home.task(), epoch, view);  // they have no copy of it
     home.clear_source();
     home.set_epoch(epoch);
   }
@@ -112,15 +151,12 @@ bool CancelMove(int64_t move_epoch, ClusterView* view) {
 absl::flat_hash_set<std::string> SourcesOfMove(const ClusterView& view) {
   absl::flat_hash_set<std::string> sources;
   for (const StateHome& home : view.move().home()) sources.insert(home.source());
+  if (view.move().has_standby()) sources.insert(view.move().standby().task());
   return sources;
 }
 
 void ForgetTask(const std::string& task, int64_t epoch, ClusterView* view) {
-  const auto goes_there = [&](const StateHome& home) { return home.task() == task; };
-  if (SourcesOfMove(*view).contains(task) ||
-      std::any_of(view->move().home().begin(), view->move().home().end(), goes_there)) {
-    view->clear_move();
-  }
+  if (IsInMove(task, *view)) view->clear_move();
   for (StateHome& home : *view->mutable_home()) {
     if (home.task() != task) continue;
     home.set_task(TaskOfState(home.state()).value_or(""));
@@ -145,17 +181,20 @@ absl::Status SetSuccessor(const std::string& task, const std::string& successor,
     return errors::ResourceExhausted("The cluster has ", kMaxMembers,
                                      " tasks that have handed over, which is the limit");
   }
-  for (Successor& entry : *view->mutable_successor()) {
-    if (entry.task() != task && entry.successor() != task) continue;
-    entry.set_successor(successor);
-    entry.set_epoch(epoch);
-  }
-  if (is_known) return absl::OkStatus();
-  Successor* const added = view->add_successor();
-  added->set_task(task);
-  added->set_successor(successor);
-  added->set_epoch(epoch);
+  Succeed(task, successor, epoch, view);
+  ForgetStandbysOf(task, epoch, view);
+  ForgetStandbysOf(successor, epoch, view);  // nodes that name the task may have made new variables there
   return absl::OkStatus();
+}
+
+void TakeOver(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view) {
+  if (IsInMove(task, *view)) view->clear_move();
+  for (StateHome& home : *view->mutable_home()) {
+    if (home.task() != task) continue;
+    home.set_task(successor);
+    home.set_epoch(epoch);
+  }
+  Succeed(task, successor, epoch, view);
 }
 
 void ForgetSuccessor(const std::string& task, ClusterView* view) {
@@ -171,6 +210,7 @@ absl::Status CheckState(const ClusterView& view) {
                                    " moved variables; the limit is ", kMaxStateHomes);
   }
   const absl::flat_hash_set<std::string> tasks = TasksOf(view);
+  RETURN_IF_ERROR(CheckStandbys(view));
   for (const StateHome& home : view.home()) RETURN_IF_ERROR(CheckHome(home, tasks));
   for (const StateHome& home : view.move().home()) RETURN_IF_ERROR(CheckHome(home, tasks));
   if (view.successor_size() > kMaxMembers) {

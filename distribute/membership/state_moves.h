@@ -27,6 +27,9 @@ void ForgetTask(const std::string& task, int64_t epoch, ClusterView* view);
 // Nodes that name `task`, which drains, run on `successor` from now on, and so do those that ran on `task` for others.
 // FAILED_PRECONDITION if that does not serve.
 absl::Status SetSuccessor(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view);
+// `task` is lost, and `successor` has copies of all that it held: nodes that name it, and its variables, go there. A
+// move from it or to it ends.
+void TakeOver(const std::string& task, const std::string& successor, int64_t epoch, ClusterView* view);
 // Removes successions to a task that has left.
 void ForgetSuccessor(const std::string& task, ClusterView* view);
 // INVALID_ARGUMENT for a view that no registrar makes.

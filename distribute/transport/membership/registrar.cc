@@ -1,5 +1,6 @@
 #include "distribute/transport/membership/registrar.h"
 
+#include <algorithm>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -28,6 +29,7 @@ struct Registrar::Question {
 
 Registrar::Registrar(Options options)
     : options_(std::move(options)), table_(options_.table, options_.membership->Get()->view, MonotonicNow()) {
+  table_.Answered(options_.membership->task(), MonotonicNow(), options_.task_incarnation);
   try {
     thread_ = std::thread([this] { Loop(); });
   } catch (const std::system_error& error) {
@@ -106,6 +108,13 @@ absl::Status Registrar::Leave(const LeaveRequest& request, LeaveResponse* respon
 }
 
 absl::Status Registrar::MoveState(const MoveStateRequest& request, MoveStateResponse* response) {
+  if (request.what_case() == MoveStateRequest::kLost) {
+    CheckLost(request.lost());
+    *response->mutable_view() = options_.membership->Get()->view;
+    return absl::OkStatus();
+  }
+  // It asks each task for its incarnation.
+  if (request.begin().has_standby()) Exchange();
   ClusterView before;
   {
     MutexLock lock(mu_);
@@ -147,7 +156,9 @@ void Registrar::Reconcile(const std::string& task, const ClusterView& known) {
 }
 
 void Registrar::Ask(std::deque<Question>* questions) {
-  const CallOptions call{.deadline = MonotonicNow() + options_.answer_timeout, .cancellation = &cancellation_};
+  const bool is_urgent = options_.membership->Get()->view.standby_size() > 0;
+  const absl::Duration timeout = is_urgent ? options_.standby_timeout : options_.answer_timeout;
+  const CallOptions call{.deadline = MonotonicNow() + timeout, .cancellation = &cancellation_};
   for (Question& question : *questions) {
     question.worker->GetCapabilitiesAsync(
         call, &question.request, &question.response,
@@ -180,9 +191,10 @@ bool Registrar::Exchange() {
   for (Question& question : questions) {
     const absl::Status status = question.answered.Take();
     is_complete = is_complete && IsAnswer(status);
-    if (!IsAnswer(status)) continue;
     MutexLock lock(mu_);
-    table_.Answered(question.task, MonotonicNow());
+    if (absl::IsUnavailable(status)) table_.NotReached(question.task);
+    if (!IsAnswer(status)) continue;
+    table_.Answered(question.task, MonotonicNow(), question.response.incarnation());
     if (status.ok() && question.response.has_view()) Reconcile(question.task, question.response.view());
   }
   MutexLock lock(mu_);
@@ -192,6 +204,30 @@ bool Registrar::Exchange() {
   }
   if (!lost.empty()) Publish();
   return is_complete && !questions.empty();
+}
+
+bool Registrar::FailOver() {
+  MutexLock lock(mu_);
+  if (!settled_) return false;
+  const std::vector<std::string> changes = table_.FailOverLost(MonotonicNow());
+  for (const std::string& change : changes) WEIR_LOG(WARNING).With("epoch", table_.view().epoch()) << change;
+  if (!changes.empty()) Publish();
+  return !changes.empty();
+}
+
+void Registrar::CheckLost(const std::string& task) {
+  const auto known = options_.membership->Get();
+  const bool has_standby = !known->state.StandbysOf(task).empty();
+  const bool stands_by = std::any_of(known->view.standby().begin(), known->view.standby().end(),
+                                     [&](const Standby& entry) { return entry.standby() == task; });
+  if (!has_standby && !stands_by) return;
+  // The caller's attempt and one of this task are enough.
+  {
+    MutexLock lock(mu_);
+    table_.NotReached(task);
+  }
+  Exchange();
+  if (FailOver()) Exchange();
 }
 
 void Registrar::CancelLateMove() {
@@ -228,13 +264,15 @@ void Registrar::Loop() {
   const absl::Time settled_by = MonotonicNow() + options_.settle_timeout;
   while (true) {
     const bool is_complete = Exchange();
+    if (FailOver()) Exchange();
     CancelLateMove();
     MutexLock lock(mu_);
     settled_ = settled_ || is_complete || MonotonicNow() >= settled_by;
     if (settled_ && !table_.has_changed()) {
       while (!stopping_ && !table_.has_changed()) lock.Wait(changed_);
     } else {
-      const absl::Time next = MonotonicNow() + (settled_ ? options_.interval : options_.retry);
+      const absl::Duration interval = table_.view().standby_size() > 0 ? options_.standby_interval : options_.interval;
+      const absl::Time next = MonotonicNow() + (settled_ ? interval : options_.retry);
       while (!stopping_ && MonotonicNow() < next) lock.WaitUntil(changed_, ToSteady(next));
     }
     if (stopping_) return;

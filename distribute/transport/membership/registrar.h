@@ -31,6 +31,10 @@ class Registrar {
     // of which this process does not know yet have called.
     absl::Duration settle_timeout = absl::Seconds(3);
     absl::Duration retry = absl::Milliseconds(200);  // of the first question
+    // While tasks stand by for others: between questions, and for an answer.
+    absl::Duration standby_interval = absl::Milliseconds(200);
+    absl::Duration standby_timeout = absl::Seconds(1);
+    uint64_t task_incarnation = 0;  // of this process, as other tasks see it: that of its first device
   };
 
   explicit Registrar(Options options);
@@ -58,6 +62,10 @@ class Registrar {
   void Loop();
   // Tells all members the view, and learns who answers. True if there are some, and all did.
   bool Exchange();
+  // Standbys take over from tasks that are lost. True if there were some.
+  bool FailOver();
+  // A task says that it cannot reach this one.
+  void CheckLost(const std::string& task);
   // Cancels a move that was in progress for too long.
   void CancelLateMove();
   // A move was cancelled: the tasks that have its variables hear of it before masters send steps again.
