@@ -81,6 +81,10 @@ absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& succes
     const std::string successor = successor_of(assigned->TaskName());
     if (successor.empty()) continue;
     ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(successor));
+    // Tables that the successor has a copy of, as the lost task's standby.
+    if (const std::optional<StateKey> key = ReplicatedKeyOf(*node)) {
+      SetNodeAttr("container", ContainerOn(*key, successor), node->mutable_def());
+    }
     node->set_assigned_device(assigned->OverriddenBy(task).ToString());
   }
   return absl::OkStatus();
@@ -95,7 +99,10 @@ std::vector<SharedState> FindSharedState(Graph* graph) {
       if (const std::optional<StateKey> key = StateKeyOf(*node)) {
         shared.variables.push_back(node);
         const auto used = in_functions.find(key->name);
-        if (used != in_functions.end()) shared.obstacle = absl::StrCat("function ", used->second, " may use it");
+        if (used != in_functions.end()) {
+          shared.function = used->second;
+          shared.obstacle = absl::StrCat("function ", used->second, " may use it");
+        }
       }
       if (HoldsOtherState(*node) && shared.obstacle.empty()) {
         shared.obstacle = absl::StrCat("node '", node->name(), "' (", node->op(), ") must stay with it");

@@ -31,6 +31,7 @@ absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& succes
 struct SharedState {
   std::vector<const Node*> variables;  // for each at least one node with a StateKey; keys may repeat
   std::string obstacle;                // why they cannot be moved; empty: they can
+  std::string function;                // that may use one of them by name; empty: none does
 };
 // Of a placed graph.
 std::vector<SharedState> FindSharedState(Graph* graph);

@@ -10,7 +10,9 @@
 #include "graph/collectives.h"
 #include "graph/feed_fetch.h"
 #include "graph/partition.h"
+#include "graph/passes/standby_updates.h"
 #include "graph/passes/step_commit.h"
+#include "graph/passes/step_commit_sides.h"
 #include "graph/state_homes.h"
 #include "master/cost_placement.h"
 #include "master/graph_preparation.h"
@@ -36,13 +38,37 @@ absl::Status MoveToHomes(const MovedState* state, Graph* graph) {
                        [state](const std::string& task) { return state->SuccessorOf(task); }, graph);
 }
 
+std::string TaskOfNode(const Node& node) { return TaskOf(node.assigned_device()).value_or(""); }
+
+std::vector<std::string> StandbysOf(const MovedState& state, const std::string& task) {
+  std::vector<std::string> standbys;
+  for (const Standby& entry : state.StandbysOf(task)) standbys.push_back(entry.standby());
+  return standbys;
+}
+
+// Whether all that the graph changes are variables and tables, what it takes input from, and what it prints.
+bool IsRepeatable(const Graph& graph) {
+  EffectsOf effects_of(graph);
+  for (const Node* node : graph.nodes()) {
+    const bool has_effect = node->IsStateful() && node->num_outputs() == 0 && !node->IsSend() && !node->IsRecv();
+    if (has_effect && !effects_of(*node).writes_state && node->op() != "Assert" && node->op() != "Print") return false;
+  }
+  return true;
+}
+
 // Returns the coordinator's task; empty: the graph gets no commit.
-absl::StatusOr<std::string> AddCommit(const SessionTasks& tasks, Graph* graph) {
+absl::StatusOr<std::string> AddCommit(const SessionTasks& tasks, const MovedState* state, Graph* graph) {
   const StepCommitOptions options{
-      .task = [](const Node& node) { return TaskOf(node.assigned_device()).value_or(""); },
+      .task = TaskOfNode,
       .cpu = [](const std::string& task) { return absl::StrCat(task, "/device:CPU:0"); },
       .incarnation = [&tasks](absl::string_view device) { return tasks.DeviceIncarnation(device); },
-      .local_task = tasks.local_task()};
+      .local_task = tasks.local_task(),
+      .standby_of =
+          [state](const std::string& task) {
+            const std::vector<std::string> standbys =
+                state == nullptr ? std::vector<std::string>() : StandbysOf(*state, task);
+            return standbys.empty() ? "" : standbys.front();
+          }};
   const absl::flat_hash_set<std::string> able = tasks.TasksWithCommit();
   for (const Node* node : graph->nodes()) {
     if (!able.contains(options.task(*node))) return std::string();
@@ -109,6 +135,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   RETURN_IF_ERROR(PrepareGraph(preparation, unplaced, graph.get()));
   RETURN_IF_ERROR(MoveToHomes(options.moved_state, graph.get()));  // variables of functions that were inlined
   if (options.moved_state != nullptr) {
+    client_graph->is_repeatable_ = IsRepeatable(*graph);
+    RETURN_IF_ERROR(client_graph->AddStandbys(*options.moved_state, tasks, graph.get()));
     absl::flat_hash_set<StateKey> keys;
     for (const Node* node : graph->nodes()) {
       if (std::optional<StateKey> key = StateKeyOf(*node)) keys.insert(*std::move(key));
@@ -136,7 +164,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   }
   std::string coordinator;
   if (options.commits && !signature.is_partial) {
-    ASSIGN_OR_RETURN(coordinator, AddCommit(tasks, graph.get()));
+    ASSIGN_OR_RETURN(coordinator, AddCommit(tasks, options.moved_state, graph.get()));
   }
   AskForWire(options.wire, graph.get());
   RETURN_IF_ERROR(check());
@@ -156,6 +184,8 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
     part.is_coordinator = task == coordinator;
     part.awaits_decision = std::any_of(part_graph.node().begin(), part_graph.node().end(),
                                        [](const auto& node) { return node.op() == "_CommitWait"; });
+    part.is_relay = std::any_of(part_graph.node().begin(), part_graph.node().end(),
+                                [](const auto& node) { return node.op() == "_CommitRelay"; });
     part.worker = std::move(found.worker);
     part.incarnation = found.incarnation;
     client_graph->parts_.push_back(std::move(part));
@@ -167,6 +197,26 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   RETURN_IF_ERROR(check());
   RETURN_IF_ERROR(client_graph->Register(options, std::move(graphs), ends.feed_keys, fetch_keys));
   return client_graph;
+}
+
+absl::Status ClientGraph::AddStandbys(const MovedState& state, const SessionTasks& tasks, Graph* graph) {
+  EffectsOf effects_of(*graph);
+  for (const Node* node : graph->nodes()) {
+    if (effects_of(*node).writes_state) standbys_.try_emplace(TaskOfNode(*node));
+  }
+  for (auto& [task, standbys] : standbys_) {
+    standbys = StandbysOf(state, task);
+    has_standbys_ = has_standbys_ || !standbys.empty();
+    for (const std::string& standby : standbys) {
+      if (tasks.Find(standby).ok()) continue;
+      return errors::FailedPrecondition("The step has updates on ", task, ", and must make them on ", standby,
+                                        ", its standby, which the session does not reach: it does not answer, or the "
+                                        "session's device_filters exclude it");
+    }
+  }
+  if (state.empty()) return absl::OkStatus();
+  return AddStandbyUpdates(
+      {.task = TaskOfNode, .standbys_of = [&](const std::string& task) { return StandbysOf(state, task); }}, graph);
 }
 
 absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,
@@ -212,15 +262,35 @@ bool ClientGraph::IsCurrent(const MovedState& state) const {
     if (state.EpochOf(key) > state_epoch_) return false;
   }
   for (const Part& part : parts_) {
-    if (!state.SuccessorOf(part.task).empty()) return false;
+    // A task with a successor can stand by for that.
+    if (!state.SuccessorOf(part.task).empty() && !HasStandby(part.task)) return false;
+  }
+  for (const auto& [task, standbys] : standbys_) {
+    if (StandbysOf(state, task) != standbys) return false;
   }
   current_in_epoch_.store(state.epoch(), std::memory_order_relaxed);
   return true;
 }
 
 bool ClientGraph::UsesMoving(const MovedState& state) const {
-  return state.move_epoch() != 0 &&
-         std::any_of(state_keys_.begin(), state_keys_.end(), [&](const StateKey& key) { return state.IsMoving(key); });
+  if (state.move_epoch() == 0) return false;
+  if (!state.copied_task().empty()) return standbys_.contains(state.copied_task());
+  return std::any_of(state_keys_.begin(), state_keys_.end(), [&](const StateKey& key) { return state.IsMoving(key); });
+}
+
+bool ClientGraph::HasStandby(const std::string& task) const {
+  for (const auto& [primary, standbys] : standbys_) {
+    const bool stands_by = std::find(standbys.begin(), standbys.end(), task) != standbys.end();
+    if (stands_by || (primary == task && !standbys.empty())) return true;
+  }
+  return false;
+}
+
+const ClientGraph::Part* ClientGraph::relay() const {
+  for (const Part& part : parts_) {
+    if (part.is_relay) return &part;
+  }
+  return nullptr;
 }
 
 const ClientGraph::Part* ClientGraph::coordinator() const {

@@ -49,6 +49,7 @@ class ClientGraph {
     uint64_t incarnation = 0;      // of the task
     bool is_coordinator = false;   // of the commit (graph/passes/step_commit.h)
     bool awaits_decision = false;  // of the coordinator, on its updates
+    bool is_relay = false;         // of the coordinator's decision
   };
   struct Options {
     const SessionCostPlacement* cost_placement = nullptr;  // places nodes by cost; nullptr: they stay
@@ -90,21 +91,31 @@ class ClientGraph {
   bool has_transfers() const { return has_transfers_; }
   // The part that decides for all whether the updates take effect; nullptr: they take effect as they run.
   const Part* coordinator() const;
+  // The part that relays its decision; nullptr: there is none.
+  const Part* relay() const;
   // Graphs of other masters with the same key take part in the same collectives, so their steps need the same ids. 0:
   // there are none.
   int64_t collective_graph_key() const { return collective_graph_key_; }
   // The variables that it uses. Empty if none could be moved (Options::moved_state).
   const std::vector<StateKey>& state_keys() const { return state_keys_; }
-  // Whether they are all where `state` says, and no task of the graph has a successor; cheap if nothing has moved since
-  // the last call.
+  // Whether tasks that it updates have standbys.
+  bool has_standbys() const { return has_standbys_; }
+  // Whether the task has standbys, or is one, in the graph.
+  bool HasStandby(const std::string& task) const;
+  // True if a step that failed without an update may run again: beside its updates, it has no effects but on what it
+  // takes its input from.
+  bool is_repeatable() const { return is_repeatable_; }
+  // Whether they are all where `state` says, no task of the graph has a successor, and the standbys are the same; cheap
+  // if nothing has moved since the last call.
   bool IsCurrent(const MovedState& state) const;
-  // Whether one of them is being moved.
+  // Whether one of them is being moved, or the graph makes updates on a task that is being copied.
   bool UsesMoving(const MovedState& state) const;
   // {position, earlier position of the same fetch}: a repeated fetch is computed and sent once.
   const std::vector<std::pair<int, int>>& repeated_fetches() const { return repeated_fetches_; }
 
  private:
   ClientGraph() = default;
+  absl::Status AddStandbys(const MovedState& state, const SessionTasks& tasks, Graph* graph);
   absl::Status Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,
                         const std::vector<std::string>& feed_keys,
                         const absl::flat_hash_map<int, std::string>& fetch_keys);
@@ -118,6 +129,8 @@ class ClientGraph {
   std::vector<std::pair<int, int>> repeated_fetches_;
   std::atomic<int64_t> num_steps_{0};
   std::vector<StateKey> state_keys_;
+  absl::flat_hash_map<std::string, std::vector<std::string>> standbys_;  // of each task with updates
+  bool has_standbys_ = false, is_repeatable_ = false;
   int64_t state_epoch_ = 0;                           // of the newest home when it was built
   mutable std::atomic<int64_t> current_in_epoch_{0};  // the newest for which IsCurrent was true
 };

@@ -14,6 +14,7 @@
 #include "distribute/transport/lost_graph.h"
 #include "graph/debug_watches.h"
 #include "master/cost_placement.h"
+#include "master/fail_over.h"
 #include "master/journal/session_journal.h"
 #include "master/step_options.h"
 #include "master/wait_survey.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr absl::Duration kSequencePatience = absl::Seconds(30);
 // While a step is prepared.
 constexpr int kMostMoves = 100;
+// Longer than the registrar takes to find out that a task hangs.
+constexpr absl::Duration kFailOverPatience = absl::Seconds(10);
 // Callables of later masters have other handles, even if not all were recorded.
 constexpr int kCallablesOfAnEpochBits = 32;
 
@@ -180,11 +183,33 @@ void MasterSession::Ended(const Step& step, const absl::Status& status) {
 
 absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                                       const GraphSource& graph, std::vector<Tensor> feeds) {
-  ASSIGN_OR_RETURN(std::shared_ptr<Step> step, NewStep(call, options, graph, options_.tracer));
-  auto result = step->Run(std::move(feeds), call.cancellation);
-  Ended(*step, result.status());
-  if (cost_placement_ != nullptr && result.ok()) LearnCosts(step->graph(), result->metadata);
-  return result;
+  const absl::Time deadline = StepDeadline(call, options, options_.config);
+  absl::Time gives_up = absl::InfiniteFuture();  // set by the first failure that is to be survived
+  CallOptions bounded = call;
+  while (true) {
+    const auto before = Standbys();
+    absl::StatusOr<std::shared_ptr<Step>> step = NewStep(bounded, options, graph, options_.tracer);
+    if (!step.ok() && before == nullptr) return step.status();
+    absl::StatusOr<RunStepResult> result = errors::Internal("The step did not run");
+    if (step.ok()) {
+      const bool may_repeat = (*step)->graph().has_standbys();
+      result = (*step)->Run(may_repeat ? feeds : std::move(feeds), call.cancellation);
+      Ended(**step, result.status());
+      if (cost_placement_ != nullptr && result.ok()) LearnCosts((*step)->graph(), result->metadata);
+      if (!may_repeat) return result;
+    } else {
+      result = step.status();
+    }
+    if (result.ok() || before == nullptr || !MayFailOver(result.status(), before->state)) return result;
+    bounded.deadline = deadline;
+    gives_up = std::min({gives_up, deadline, MonotonicNow() + kFailOverPatience});
+    if (!AwaitFailOver(result.status(), before->state, *options_.tasks.membership, gives_up, call.cancellation)) {
+      return result;
+    }
+    if (step.ok() && !IsToRunAgain(call, gives_up, **step, &result)) return result;
+    RETURN_IF_ERROR(RefreshIfNeeded());
+    if (MonotonicNow() > gives_up) return result;
+  }
 }
 
 absl::StatusOr<RunStepResult> MasterSession::Run(const CallOptions& call, const RunStepArgs& args) {

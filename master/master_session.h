@@ -143,6 +143,11 @@ class MasterSession {
                                                    std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
   // The cluster, whose moved variables this session follows; null: it follows none.
   std::shared_ptr<const ClusterMembership::Snapshot> MovedVariables() const;
+  // The cluster, if tasks stand by for others and the session follows that; else null.
+  std::shared_ptr<const ClusterMembership::Snapshot> Standbys() const;
+  // A step has failed. True if it can run again because a standby has taken the place of the task that failed it, until
+  // `deadline` at the latest; it may also have ended well after all: then `result` is what it returned.
+  bool IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step, absl::StatusOr<RunStepResult>* result);
   // Waits while variables of the graph are being moved. False if they are not where the graph takes them to be.
   absl::StatusOr<bool> AwaitMove(const CallOptions& call, const tensorflow::RunOptions& options,
                                  const ClientGraph& graph);

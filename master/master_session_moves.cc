@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/threads/cancellable_sleep.h"
 #include "graph/state_homes.h"
+#include "master/fail_over.h"
 #include "master/master_session.h"
 #include "master/step_options.h"
 
@@ -50,6 +51,30 @@ absl::StatusOr<bool> MasterSession::AwaitMove(const CallOptions& call, const ten
   }
 }
 
+std::shared_ptr<const ClusterMembership::Snapshot> MasterSession::Standbys() const {
+  const auto known = tasks_.cluster_version() == 0 ? nullptr : MovedVariables();
+  return known == nullptr || known->view.standby().empty() ? nullptr : known;
+}
+
+bool MasterSession::IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step,
+                                 absl::StatusOr<RunStepResult>* result) {
+  switch (AskForOutcome(step, deadline, call.cancellation)) {
+    case Step::Updates::kAborted:
+      if (step.graph().is_repeatable()) Forget(step.graph());
+      return step.graph().is_repeatable();
+    case Step::Updates::kCommitted:
+      if (std::optional<RunStepResult> fetched = step.TakeResult()) {
+        *result = *std::move(fetched);
+      } else {
+        *result = Annotate(result->status(), "The step's updates are committed, but some of its results are lost");
+      }
+      return false;
+    case Step::Updates::kUnknown:
+      return false;
+  }
+  return false;
+}
+
 absl::Status MasterSession::HoldMove(absl::Time deadline) {
   const auto moved = MovedVariables();
   if (moved == nullptr) return absl::OkStatus();
@@ -92,6 +117,7 @@ void MasterSession::ListState(ListStateResponse* response) const {
   for (const SharedState& shared : FindSharedState(copy.get())) {
     StateGroup* const group = response->add_group();
     group->set_obstacle(shared.obstacle);
+    group->set_function(shared.function);
     group->mutable_device_filter()->Assign(options_.tasks.device_filters.begin(), options_.tasks.device_filters.end());
     absl::flat_hash_set<StateKey> listed;
     for (const Node* node : shared.variables) {

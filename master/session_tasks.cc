@@ -175,8 +175,16 @@ void SessionTasks::Learn(const GetCapabilitiesResponse& answer) const {
 void SessionTasks::KeepMembers(std::vector<std::string>* tasks) const {
   const std::vector<std::string> members = options_.workers->Tasks();
   const absl::flat_hash_set<std::string> names(members.begin(), members.end());
-  const auto has_left = [&](const std::string& task) { return !names.contains(task); };
+  const auto has_left = [&](const std::string& task) { return !names.contains(task) || IsOutOfUse(task); };
   tasks->erase(std::remove_if(tasks->begin(), tasks->end(), has_left), tasks->end());
+}
+
+bool SessionTasks::IsOutOfUse(const std::string& task) const {
+  if (options_.membership == nullptr || cluster_version() == 0) return false;
+  const auto known = options_.membership->Get();
+  const auto& standbys = known->view.standby();
+  return !known->state.SuccessorOf(task).empty() &&
+         std::none_of(standbys.begin(), standbys.end(), [&](const Standby& entry) { return entry.standby() == task; });
 }
 
 bool SessionTasks::ForgetTasksThatLeft() {
@@ -214,7 +222,7 @@ absl::Status SessionTasks::FollowCluster(Changes* changes) {
   std::vector<std::string> names;
   for (const std::string& name : all) {
     const absl::StatusOr<std::shared_ptr<WorkerInterface>> worker = options_.workers->Get(name);
-    if (!worker.ok()) continue;  // it has left since
+    if (!worker.ok() || IsOutOfUse(name)) continue;  // it has left since
     MutexLock lock(mu_);
     const auto known = tasks_.find(name);
     if (known == tasks_.end() || known->second.worker != *worker) names.push_back(name);
@@ -247,6 +255,7 @@ absl::Status SessionTasks::Refresh(bool* changed, bool reopen, MasterMetrics* me
   {
     MutexLock lock(mu_);
     for (const auto& [name, task] : tasks_) {
+      if (IsOutOfUse(name)) continue;
       names.push_back(name);
       incarnations.push_back(task.incarnation);
     }

@@ -110,8 +110,10 @@ class SessionTasks {
   // Adopts the view of a task that knows of more changes.
   void Learn(const GetCapabilitiesResponse& answer) const;
   void AddDevicesOfSuccessors(std::vector<DeviceName>* devices) const;
-  // Removes those that are not in the cluster any more.
+  // Removes those that are not in the cluster any more, or out of use.
   void KeepMembers(std::vector<std::string>* tasks) const;
+  // Whether nodes that name the task run on another, and it does not stand by for any.
+  bool IsOutOfUse(const std::string& task) const;
   // Ends the first kMaxFencedSteps unsettled steps on each task. Sets `more` if some are left on a task that answered.
   absl::Status Fence(const std::vector<std::string>& tasks, bool* more);
   // The steps of the request, all if it is null, have ended on the task.

@@ -1,6 +1,7 @@
 #include "master/step.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -85,9 +86,11 @@ absl::StatusOr<RunStepResult> Step::Run(std::vector<Tensor> feeds, CancellationM
     for (int feed : part.feeds) args.feeds.push_back(feeds[feed]);
     Start(part, std::move(args), part.fetches, &result.fetches, &result.metadata);
   }
-  RETURN_IF_ERROR(Wait());
+  absl::Status ended = Wait();
   for (const auto& [to, from] : graph_->repeated_fetches()) result.fetches[to] = result.fetches[from];
-  return result;
+  if (ended.ok()) return result;
+  result_ = std::move(result);
+  return ended;
 }
 
 absl::StatusOr<RunStepResult> Step::RunPartial(const std::vector<int>& feed_indices, std::vector<Tensor> feeds,
@@ -181,6 +184,7 @@ void Step::Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> 
     {
       MutexLock lock(mu_);
       part_failed_ = true;
+      fetches_failed_ = fetches_failed_ || !fetch_positions.empty();
     }
     if (!gave_up) Fail(result.status());
   }
@@ -276,6 +280,16 @@ void Step::Aborted(const absl::Status& status, const ResolveStepResponse& respon
 bool Step::is_settled() const {
   MutexLock lock(mu_);
   return graph_->coordinator() == nullptr || error_.ok() || updates_ == Updates::kAborted;
+}
+
+Step::Updates Step::updates() const {
+  MutexLock lock(mu_);
+  return updates_;
+}
+
+std::optional<RunStepResult> Step::TakeResult() {
+  MutexLock lock(mu_);
+  return fetches_failed_ ? std::nullopt : std::exchange(result_, std::nullopt);
 }
 
 void Step::TimeOut() {

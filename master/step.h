@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/mutex.h"
@@ -52,6 +53,11 @@ class Step {
   void Fail(absl::Status status);
   // False if the step has failed and its updates may still take effect on some task.
   bool is_settled() const;
+  // What is known of the updates of a step that has failed.
+  enum class Updates { kUnknown, kAborted, kCommitted };
+  Updates updates() const;
+  // The fetches of a step that has failed, if all parts with fetches have ended well; else nullopt.
+  std::optional<RunStepResult> TakeResult();
   // The tasks whose parts have not ended.
   std::vector<std::string> RunningOn();
   // Other tasks that the session has used.
@@ -97,8 +103,9 @@ class Step {
   std::vector<const ClientGraph::Part*> running_ GUARDED_BY(mu_);
   bool ending_ GUARDED_BY(mu_) = false;  // Fail was called
   bool part_failed_ GUARDED_BY(mu_) = false;
-  bool over_ GUARDED_BY(mu_) = false;  // every part has answered; of a partial run, the newest call
-  enum class Updates { kUnknown, kAborted, kCommitted };
+  bool over_ GUARDED_BY(mu_) = false;    // every part has answered; of a partial run, the newest call
+  std::optional<RunStepResult> result_;  // of a failed Run
+  bool fetches_failed_ GUARDED_BY(mu_) = false;
   Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;
   absl::Status error_ GUARDED_BY(mu_);
   bool timed_out_ GUARDED_BY(mu_) = false;

@@ -164,7 +164,8 @@ absl::Status ServedTask::StartRegistrar() {
   registrar_ = std::make_unique<Registrar>(
       Registrar::Options{.membership = membership_.get(),
                          .workers = registrar_workers_.get(),
-                         .table = {.registrar_incarnation = NewIncarnation(), .lease = options_.member_lease}});
+                         .table = {.registrar_incarnation = NewIncarnation(), .lease = options_.member_lease},
+                         .task_incarnation = runtime_->worker()->incarnation()});
   return absl::OkStatus();
 }
 

@@ -4,10 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
+#include "core/op/attr_value.h"
 #include "core/threads/cancellable_sleep.h"
 #include "distribute/transport/lost_graph.h"
+#include "graph/passes/standby_updates.h"
 
 namespace weir {
 namespace {
@@ -19,20 +22,41 @@ constexpr absl::Duration kPoll = absl::Milliseconds(1);
 
 void StateUses::Add(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
-    std::optional<StateKey> key = StateKeyOf(*node);
-    if (!key) continue;
-    uses_.push_back(DescribeState(*key, *node));
-    keys_.push_back(*std::move(key));
+    std::string standby_for;
+    if (const tensorflow::AttrValue* const attr = FindAttr(node->def(), kStandbyForAttr)) standby_for = attr->s();
+    if (std::optional<StateKey> key = ReplicatedKeyOf(*node)) accesses_.push_back({*std::move(key), standby_for});
+    if (std::optional<StateKey> key = StateKeyOf(*node)) {
+      uses_.push_back(DescribeState(*key, *node));
+      keys_.push_back(*std::move(key));
+    }
+    const bool updates = standby_for.empty() && node->registration() != nullptr && node->registration()->writes_state;
+    if (updates) AddUpdate(*node);
   }
 }
 
+void StateUses::AddUpdate(const Node& node) {
+  const tensorflow::AttrValue* const attr = FindAttr(node.def(), kStandbysAttr);
+  std::vector<std::string> standbys;
+  if (attr != nullptr) standbys.assign(attr->list().s().begin(), attr->list().s().end());
+  if (!std::exchange(updates_, true)) {
+    standbys_ = std::move(standbys);
+    return;
+  }
+  const auto is_new = [&](const std::string& known) { return absl::c_find(standbys, known) == standbys.end(); };
+  standbys_.erase(std::remove_if(standbys_.begin(), standbys_.end(), is_new), standbys_.end());
+}
+
 void StateGuard::Add(const std::shared_ptr<StateUses>& uses) {
-  if (membership_ == nullptr || uses->keys_.empty() || uses->copies_) return;
+  if (membership_ == nullptr || uses->accesses_.empty()) return;
   MutexLock lock(mu_);
+  for (size_t i = 0; i < uses->keys_.size(); ++i) known_.try_emplace(uses->keys_[i], uses->uses_[i]);
+  for (const auto& [key, standby_for] : uses->accesses_) {
+    if (!known_.contains(key)) known_tables_.insert(key);
+  }
+  if (uses->copies_) return;
   all_.erase(std::remove_if(all_.begin(), all_.end(), [](const auto& known) { return known.expired(); }), all_.end());
   all_.push_back(uses);
   uses->epoch_ = membership_->Get()->view.epoch();
-  for (size_t i = 0; i < uses->keys_.size(); ++i) known_.try_emplace(uses->keys_[i], uses->uses_[i]);
 }
 
 std::vector<StateUse> StateGuard::Known() const {
@@ -42,10 +66,24 @@ std::vector<StateUse> StateGuard::Known() const {
   return known;
 }
 
+std::vector<StateKey> StateGuard::KnownTables() const {
+  MutexLock lock(mu_);
+  return {known_tables_.begin(), known_tables_.end()};
+}
+
+bool StateGuard::Holds(const StateKey& key) const {
+  return membership_ == nullptr || membership_->Get()->state.HolderOf(key) == task_;
+}
+
 absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) const {
   const bool is_fenced = state.move_epoch() != 0 && state.move_epoch() == fenced_move_;
-  for (const StateKey& key : uses.keys_) {
+  for (const auto& [key, standby_for] : uses.accesses_) {
     const std::string home = state.HolderOf(key);
+    if (!standby_for.empty()) {
+      if (home == standby_for && state.StandsBy(task_, home)) continue;
+      return GraphIsStale(absl::StrCat("variable '", key.name, "' of ", key.device, " is on ", home, ", and ", task_,
+                                       " does not stand by for that"));
+    }
     // A master that prepared the graph during the move, or later, knows that it has ended, perhaps before this task
     // does.
     if (home != task_ && state.NextHomeOf(key) == task_ && uses.epoch_ >= state.move_epoch()) continue;
@@ -58,11 +96,46 @@ absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) c
           absl::StrCat("variable '", key.name, "' of ", key.device, " is being moved away from ", task_));
     }
   }
+  return CheckStandbys(uses, state);
+}
+
+absl::Status StateGuard::CheckStandbys(const StateUses& uses, const MovedState& state) const {
+  const auto updates = [&](const std::string& standby) { return absl::c_linear_search(uses.standbys_, standby); };
+  for (const Standby& entry : state.StandbysOf(task_)) {
+    if (entry.task_incarnation() != incarnation_) {
+      return GraphIsStale(absl::StrCat(task_, " has restarted, and lost what it held: ", entry.standby(),
+                                       ", its standby, is about to take over"));
+    }
+    if (uses.updates_ && !updates(entry.standby())) {
+      return GraphIsStale(
+          absl::StrCat("the graph makes its updates on ", task_, ", but not on ", entry.standby(), ", its standby"));
+    }
+  }
+  // A master whose graph has the new standby knows that the copy has ended, perhaps before this task does.
+  const bool is_fenced = state.move_epoch() != 0 && state.move_epoch() == fenced_move_;
+  if (is_fenced && state.copied_task() == task_ && uses.updates_ && !updates(state.new_standby())) {
+    return GraphIsStale(absl::StrCat("the state of ", task_, " is being copied to ", state.new_standby()));
+  }
   return absl::OkStatus();
 }
 
+bool StateGuard::IsUsedBy(const StateUses& uses, const MovedState& state) const {
+  if (state.copied_task() == task_) return uses.updates_;
+  return std::any_of(uses.keys_.begin(), uses.keys_.end(), [&](const StateKey& key) { return state.IsMoving(key); });
+}
+
+bool StateGuard::IsReplaced(const std::string& task) const {
+  return membership_ != nullptr && !membership_->Get()->state.SuccessorOf(task).empty();
+}
+
+bool StateGuard::HasLostStandby(const std::string& standby) const {
+  if (membership_ == nullptr) return false;
+  const std::shared_ptr<const ClusterMembership::Snapshot> known = membership_->Get();
+  return !known->state.StandsBy(standby, task_) && known->state.SuccessorOf(task_).empty();
+}
+
 absl::StatusOr<std::shared_ptr<void>> StateGuard::Enter(const std::shared_ptr<StateUses>& uses) const {
-  if (membership_ == nullptr || uses->keys_.empty() || uses->copies_) return nullptr;
+  if (membership_ == nullptr || uses->accesses_.empty() || uses->copies_) return nullptr;
   uses->running_.fetch_add(1);
   std::shared_ptr<void> running(uses.get(), [uses](void*) { uses->running_.fetch_sub(1); });
   // Either this sees the fence, or the fence sees this step.
@@ -89,11 +162,8 @@ absl::Status StateGuard::Fence(absl::Time deadline) {
     MutexLock lock(mu_);
     for (const auto& weak : all_) {
       std::shared_ptr<StateUses> uses = weak.lock();
-      if (uses == nullptr) continue;
-      const auto key = std::find_if(uses->keys_.begin(), uses->keys_.end(),
-                                    [&](const StateKey& key) { return known->state.IsMoving(key); });
-      if (key == uses->keys_.end()) continue;
-      used = key->name;
+      if (uses == nullptr || !IsUsedBy(*uses, known->state)) continue;
+      used = uses->accesses_.front().key.name;
       users.push_back(std::move(uses));
     }
   }
@@ -124,6 +194,16 @@ std::vector<StateKey> StateGuard::MovedAway(const ClusterMembership::Snapshot& c
     if (epoch > seen_epoch_ && task != task_) away.push_back(key);
   });
   seen_epoch_ = std::max(seen_epoch_, state.epoch());
+  if (seen_standbys_ == state.standby_epoch()) return away;
+  seen_standbys_ = state.standby_epoch();
+  for (const auto& [key, use] : known_) {
+    const std::string home = state.HolderOf(key);
+    if (home != task_ && state.NextHomeOf(key) != task_ && !state.StandsBy(task_, home)) away.push_back(key);
+  }
+  for (const StateKey& key : known_tables_) {
+    const std::string home = state.HolderOf(key);
+    if (home != task_ && !state.StandsBy(task_, home)) away.push_back(key);
+  }
   return away;
 }
 

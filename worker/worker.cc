@@ -11,7 +11,6 @@
 #include "distribute/transport/lost_graph.h"
 #include "graph/passes/step_commit.h"
 #include "kernels/control/session_tensors.h"
-#include "kernels/state/variable_access.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"
 #include "worker/registered_graph.h"
 
@@ -107,6 +106,7 @@ void Worker::GetCapabilitiesAsync(const CallOptions&, const GetCapabilitiesReque
   }
   response->set_wire_version(kWireVersion);
   response->set_commit_version(options_.timers != nullptr ? kCommitVersion : 0);
+  response->set_incarnation(incarnation());
   done(absl::OkStatus());
 }
 
@@ -114,7 +114,12 @@ void Worker::ResolveStepAsync(const CallOptions&, const ResolveStepRequest* requ
                               DoneCallback done) {
   const absl::StatusOr<bool> committed = outcomes_.IsCommittedElseAbort(request->session_handle(), request->step_id());
   if (!committed.ok()) return done(WithOrigin(committed.status(), {.task = options_.task}));
-  response->set_incarnation(options_.devices.front()->incarnation());
+  if (*committed && !request->relay().empty() && !state_.IsReplaced(request->relay())) {
+    return done(WithOrigin(errors::Unavailable("Step ", request->step_id(), " is committed, as far as ", options_.task,
+                                               " knows, but ", request->relay(), " may not have heard of it"),
+                           {.task = options_.task}));
+  }
+  response->set_incarnation(incarnation());
   response->set_committed(*committed);
   done(absl::OkStatus());
 }
@@ -189,6 +194,7 @@ absl::StatusOr<WorkerStep::Options> Worker::StepOptions(const CallOptions& optio
     step.outcomes = &outcomes_;
     step.peers = options_.peers;
     step.is_ending = &is_ending_;
+    step.has_lost_standby = [this](const std::string& standby) { return state_.HasLostStandby(standby); };
   }
   if (step.graph->has_collectives() && options_.collectives != nullptr) {
     step.collectives = options_.collectives->NewStep(args.step_id, step.graph->collective_leader(), step.deadline);
@@ -289,66 +295,6 @@ void Worker::CleanupGraphAsync(const CallOptions&, const tensorflow::CleanupGrap
   }
   if (abandoned != nullptr) abandoned->Cancel(errors::Cancelled("The partial run was ended"));
   steps_.Cleanup(request->step_id());
-  done(absl::OkStatus());
-}
-
-std::string Worker::ContainerHere(const StateKey& key) const {
-  return key.task() == options_.task ? key.container : ContainerAway(key);
-}
-
-Device* Worker::DeviceOf(const StateKey& key) const {
-  const absl::StatusOr<DeviceName> origin = DeviceName::ParseFull(key.device);
-  for (Device* device : options_.devices) {
-    const DeviceName& name = device->parsed_name();
-    if (origin.ok() && name.type == origin->type && name.id == origin->id) return device;
-  }
-  return nullptr;
-}
-
-void Worker::DropMovedState(const ClusterMembership::Snapshot& cluster) {
-  MutexLock lock(drop_mu_);
-  for (const StateKey& key : state_.MovedAway(cluster)) {
-    Device* const device = DeviceOf(key);
-    if (device == nullptr) continue;
-    const std::string container = ContainerHere(key);
-    for (const absl::Status& deleted : {device->resources()->Delete<Variable>(container, key.name),
-                                        device->resources()->Delete<RefVariable>(container, key.name)}) {
-      deleted.IgnoreError();  // most were never here
-    }
-  }
-}
-
-void Worker::ListHeldState(ListStateResponse* response) const {
-  for (StateUse& use : state_.Known()) {
-    const StateKey key = ToStateKey(use.state());
-    Device* const device = DeviceOf(key);
-    if (device == nullptr) continue;
-    const std::string container = ContainerHere(key);
-    const absl::StatusOr<std::shared_ptr<Variable>> variable =
-        device->resources()->Lookup<Variable>(container, key.name);
-    const absl::StatusOr<std::shared_ptr<RefVariable>> reference =
-        device->resources()->Lookup<RefVariable>(container, key.name);
-    bool has_value = variable.ok() && (*variable)->is_initialized();
-    if (reference.ok()) {
-      std::lock_guard<std::mutex> lock(*(*reference)->mutex());
-      has_value = has_value || (*reference)->tensor()->IsInitialized();
-    }
-    if (has_value) *response->add_held() = std::move(use);
-  }
-}
-
-void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllRequest* request,
-                             tensorflow::CleanupAllResponse*, DoneCallback done) {
-  absl::flat_hash_set<std::string> containers(request->container().begin(), request->container().end());
-  if (containers.empty()) containers.insert(ResourceManager::kDefaultContainer);
-  std::vector<std::string> away;  // of variables that have moved here
-  for (const StateUse& use : state_.Known()) {
-    if (containers.contains(use.state().container())) away.push_back(ContainerHere(ToStateKey(use.state())));
-  }
-  containers.insert(away.begin(), away.end());
-  for (Device* device : options_.devices) {
-    for (const std::string& container : containers) device->resources()->ClearContainer(container);
-  }
   done(absl::OkStatus());
 }
 

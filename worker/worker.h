@@ -110,6 +110,8 @@ class Worker : public WorkerInterface {
   // Deletes the variables that other tasks hold by now, so that one that comes back never shows an old value. Returns
   // once other calls have done so, too.
   void DropMovedState(const ClusterMembership::Snapshot& cluster);
+  // Of the process: that of its first device.
+  uint64_t incarnation() const { return options_.devices.front()->incarnation(); }
   // Adds the variables that have a value here, as far as graphs have used them.
   void ListHeldState(ListStateResponse* response) const;
 
@@ -176,6 +178,8 @@ class Worker : public WorkerInterface {
   std::string ContainerHere(const StateKey& key) const;
   // The device on which this task has, or would have, the variable; null: there is none.
   Device* DeviceOf(const StateKey& key) const;
+  bool HasValue(const StateKey& key) const;
+  bool HasTable(const StateKey& key) const;
   void KeepStats(int64_t step_id, const tensorflow::StepStats& stats);
 
   const Options options_;
@@ -183,7 +187,7 @@ class Worker : public WorkerInterface {
   std::atomic<bool> is_ending_{false};
   const std::shared_ptr<WorkerMetrics> metrics_ = std::make_shared<WorkerMetrics>();
   StepOutcomes outcomes_;
-  StateGuard state_{options_.task, options_.membership};
+  StateGuard state_{options_.task, options_.devices.front()->incarnation(), options_.membership};
   Mutex drop_mu_;  // the outer lock, held by DropMovedState
   StepTable steps_;
   ActiveCount active_;

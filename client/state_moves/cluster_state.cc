@@ -114,6 +114,7 @@ std::vector<VariableGroup> JoinGroups(const std::vector<ListStateResponse>& answ
     VariableGroup& group = groups[sets.Root(i)];
     group.steps += parts[i]->steps();
     if (group.obstacle.empty()) group.obstacle = parts[i]->obstacle();
+    if (group.function.empty()) group.function = parts[i]->function();
     group.device_filters.emplace_back(parts[i]->device_filter().begin(), parts[i]->device_filter().end());
     for (const StateUse& use : parts[i]->use()) variables[sets.Root(i)].try_emplace(ToStateKey(use.state()), &use);
   }
@@ -165,6 +166,7 @@ absl::StatusOr<ClusterState> LookAtCluster(const std::string& address) {
   std::vector<ListStateResponse> known;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (answers[i].ok()) {
+      state.tables[tasks[i]].assign(answers[i]->held_table().begin(), answers[i]->held_table().end());
       known.push_back(*std::move(answers[i]));
     } else if (absl::IsUnavailable(answers[i].status())) {
       state.down.push_back(tasks[i]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct VariableGroup {
   int64_t bytes = 0;                // of those with a static shape
   int64_t steps = 0;                // of the sessions that use them, since these began
   std::string obstacle;             // why they cannot be moved; empty: they can
+  std::string function;             // that may use one of them by name; empty: none does
   // Each a session's, which reaches only tasks that match one of them; empty: all.
   std::vector<std::vector<std::string>> device_filters;
 
@@ -28,8 +30,9 @@ struct VariableGroup {
 
 struct ClusterState {
   ClusterView view;
-  std::vector<VariableGroup> groups;  // by the name of their first variable
-  std::vector<std::string> down;      // tasks that cannot be reached: their masters' sessions have ended
+  std::vector<VariableGroup> groups;                       // by the name of their first variable
+  std::map<std::string, std::vector<std::string>> tables;  // that exist, by task
+  std::vector<std::string> down;  // tasks that cannot be reached: their masters' sessions have ended
   // Tasks whose sessions are unknown, because they hang; tasks of another runtime, whose sessions do not follow moves.
   std::vector<std::string> hung, foreign;
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -43,6 +44,7 @@ class Copier {
   static absl::StatusOr<std::unique_ptr<Copier>> Prepare(const std::string& address, const VariableGroup& group,
                                                          const std::string& task, absl::Duration max_pause) {
     auto copier = std::unique_ptr<Copier>(new Copier);
+    if (group.variables.empty()) return copier;
     for (const StateUse& use : group.variables) RETURN_IF_ERROR(copier->Add(use, group.task, task));
     RETURN_IF_ERROR(copier->scope_.status());
     SessionOptions options;
@@ -72,6 +74,7 @@ class Copier {
 
   // Returns the number of variables that have a value.
   absl::StatusOr<int> Copy() {
+    if (copies_.empty()) return 0;
     if (const absl::Status all = copy_all_->Run({}).status(); !absl::IsFailedPrecondition(all)) {
       return all.ok() ? absl::StatusOr<int>(static_cast<int>(copies_.size())) : all;
     }
@@ -157,7 +160,7 @@ class Tasks {
   }
 
   // All masters hold back their steps, and the task that gets the variables knows that it does.
-  absl::Status HoldSteps(const ClusterView& view, const std::string& target, absl::Duration timeout) {
+  absl::Status HoldSteps(const ClusterView& view, const std::string& target, absl::Duration timeout) const {
     const std::map<std::string, absl::Status> held =
         ForAll([&](MembershipClient& client) { return client.HoldState(Within(timeout), view, /*fence=*/false); });
     for (const auto& [task, status] : held) {
@@ -169,7 +172,7 @@ class Tasks {
   }
 
  private:
-  std::map<std::string, absl::Status> ForAll(const std::function<absl::Status(MembershipClient&)>& call) {
+  std::map<std::string, absl::Status> ForAll(const std::function<absl::Status(MembershipClient&)>& call) const {
     std::map<std::string, absl::Status> statuses;
     for (const auto& [task, client] : clients_) statuses[task];
     std::vector<std::pair<MembershipClient*, absl::Status*>> calls;
@@ -180,6 +183,77 @@ class Tasks {
 
   std::map<std::string, std::unique_ptr<MembershipClient>> clients_;
 };
+
+// What the task holds, as one group; FAILED_PRECONDITION if some of it cannot be copied.
+absl::StatusOr<VariableGroup> AllOn(const std::string& task, const ClusterState& state) {
+  VariableGroup all{.task = task};
+  for (const VariableGroup& group : state.groups) {
+    if (group.task != task) continue;
+    if (!group.function.empty()) {
+      return errors::FailedPrecondition("Task ", task, " cannot have a standby: function ", group.function,
+                                        " may change variable '", group.variables[0].state().name(),
+                                        "', which a standby does not follow");
+    }
+    all.bytes += group.bytes;
+    all.variables.insert(all.variables.end(), group.variables.begin(), group.variables.end());
+  }
+  const auto tables = state.tables.find(task);
+  if (tables == state.tables.end() || tables->second.empty()) return all;
+  return errors::FailedPrecondition("Task ", task, " has table '", tables->second.front(),
+                                    "', which is not copied to a standby: add the standby before the table is made");
+}
+
+// Variables that were made since the cluster was looked at.
+absl::Status CheckHasOnly(const VariableGroup& all, const ListStateResponse& held) {
+  std::set<StateKey> known;
+  for (const StateUse& use : all.variables) known.insert(ToStateKey(use.state()));
+  for (const StateUse& use : held.held()) {
+    if (known.contains(ToStateKey(use.state()))) continue;
+    return errors::Aborted("Variable '", use.state().name(), "' of ", all.task, " was made meanwhile: try again");
+  }
+  if (held.held_table().empty()) return absl::OkStatus();
+  return errors::Aborted("Table '", held.held_table(0), "' of ", all.task, " was made meanwhile: try again");
+}
+
+// From its beginning to its end, with the copy in between.
+absl::StatusOr<StateMoveReport> Transfer(const Tasks& tasks, const std::string& registrar_task,
+                                         const VariableGroup& group, const std::string& target,
+                                         const MoveStateRequest& begin, Copier* copier,
+                                         const StateMoveOptions& options) {
+  ASSIGN_OR_RETURN(MembershipClient* const source, tasks.Find(group.task));
+  ASSIGN_OR_RETURN(MembershipClient* const registrar, tasks.Find(registrar_task));
+  const std::string name = group.variables.empty() ? "" : group.variables[0].state().name();
+  const absl::Time start = MonotonicNow();
+  ASSIGN_OR_RETURN(const ClusterView moving, registrar->MoveState(Within(options.call_timeout), begin));
+  const int64_t move = moving.move().epoch();
+  absl::Cleanup cancel = [&] {
+    MoveStateRequest request;
+    request.set_cancel(move);
+    registrar->MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
+  };
+  const auto left = [&] { return start + options.max_pause - MonotonicNow(); };
+  RETURN_IF_ERROR(tasks.HoldSteps(moving, target, std::min(options.hold_timeout, left())));
+  RETURN_IF_ERROR(source->HoldState(Within(left()), moving, /*fence=*/true));
+  if (begin.begin().has_standby()) {
+    ASSIGN_OR_RETURN(const ListStateResponse held, source->ListState(Within(left())));
+    RETURN_IF_ERROR(CheckHasOnly(group, held));
+  }
+  ASSIGN_OR_RETURN(const int copied, copier->Copy());
+  if (copied < copier->initialized()) {
+    return errors::Aborted("Only ", copied, " of ", copier->initialized(), " variables of the group of '", name,
+                           "' have a value still: nothing has moved");
+  }
+  if (left() <= absl::ZeroDuration()) {
+    return errors::DeadlineExceeded("Moving variable '", name, "' and its group (", group.bytes,
+                                    " bytes) took longer than steps may wait, ",
+                                    absl::FormatDuration(options.max_pause));
+  }
+  std::move(cancel).Cancel();
+  MoveStateRequest finish;
+  finish.set_finish(move);
+  RETURN_IF_ERROR(registrar->MoveState(Within(options.call_timeout), finish).status());
+  return StateMoveReport{.variables = copied, .bytes = group.bytes, .pause = MonotonicNow() - start};
+}
 
 }  // namespace
 
@@ -196,8 +270,6 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
   }
   if (task == group.task) return StateMoveReport();
   ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(view, options.hold_timeout));
-  ASSIGN_OR_RETURN(MembershipClient* const source, tasks->Find(group.task));
-  ASSIGN_OR_RETURN(MembershipClient* const registrar, tasks->Find(view.registrar()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, group, task, options.max_pause));
   if (copier->estimate() > options.max_pause) {
     return errors::DeadlineExceeded("Moving variable '", group.variables[0].state().name(), "' and its group (",
@@ -211,32 +283,25 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
     home->set_task(task);
     home->set_source(group.task);
   }
-  const absl::Time start = MonotonicNow();
-  ASSIGN_OR_RETURN(const ClusterView moving, registrar->MoveState(Within(options.call_timeout), begin));
-  const int64_t move = moving.move().epoch();
-  absl::Cleanup cancel = [&] {
-    MoveStateRequest request;
-    request.set_cancel(move);
-    registrar->MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
-  };
-  const auto left = [&] { return start + options.max_pause - MonotonicNow(); };
-  RETURN_IF_ERROR(tasks->HoldSteps(moving, task, std::min(options.hold_timeout, left())));
-  RETURN_IF_ERROR(source->HoldState(Within(left()), moving, /*fence=*/true));
-  ASSIGN_OR_RETURN(const int copied, copier->Copy());
-  if (copied < copier->initialized()) {
-    return errors::Aborted("Only ", copied, " of ", copier->initialized(), " variables of the group of '",
-                           group.variables[0].state().name(), "' have a value still: nothing has moved");
-  }
-  if (left() <= absl::ZeroDuration()) {
-    return errors::DeadlineExceeded("Moving variable '", group.variables[0].state().name(), "' and its group (",
-                                    group.bytes, " bytes) took longer than steps may wait, ",
+  return Transfer(*tasks, view.registrar(), group, task, begin, copier.get(), options);
+}
+
+absl::StatusOr<StateMoveReport> CopyToStandby(const std::string& address, const ClusterState& state,
+                                              const std::string& task, const std::string& standby,
+                                              const StateMoveOptions& options) {
+  RETURN_IF_ERROR(state.CheckSessionsFollow());
+  ASSIGN_OR_RETURN(const VariableGroup all, AllOn(task, state));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(state.view, options.hold_timeout));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, all, standby, options.max_pause));
+  if (copier->estimate() > options.max_pause) {
+    return errors::DeadlineExceeded("Copying the variables of ", task, " (", all.bytes, " bytes) would take about ",
+                                    absl::FormatDuration(copier->estimate()), ", longer than steps may wait, ",
                                     absl::FormatDuration(options.max_pause));
   }
-  std::move(cancel).Cancel();
-  MoveStateRequest finish;
-  finish.set_finish(move);
-  RETURN_IF_ERROR(registrar->MoveState(Within(options.call_timeout), finish).status());
-  return StateMoveReport{.variables = copied, .bytes = group.bytes, .pause = MonotonicNow() - start};
+  MoveStateRequest begin;
+  begin.mutable_begin()->mutable_standby()->set_task(task);
+  begin.mutable_begin()->mutable_standby()->set_standby(standby);
+  return Transfer(*tasks, state.view.registrar(), all, standby, begin, copier.get(), options);
 }
 
 }  // namespace weir

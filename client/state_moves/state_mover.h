@@ -39,4 +39,11 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
                                               const VariableGroup& group, const std::string& task,
                                               const StateMoveOptions& options = {});
 
+// Copies all variables of `task` to `standby`, which stands by for it from then on: masters make each update of the
+// task there as well. Steps that change what the task holds wait meanwhile. Like MoveVariables, and FAILED_PRECONDITION
+// for a task with state that is not copied: tables with a value, and variables that functions may change.
+absl::StatusOr<StateMoveReport> CopyToStandby(const std::string& address, const ClusterState& state,
+                                              const std::string& task, const std::string& standby,
+                                              const StateMoveOptions& options = {});
+
 }  // namespace weir

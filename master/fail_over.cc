@@ -1,0 +1,83 @@
+#include "master/fail_over.h"
+
+#include <optional>
+
+#include "core/clock.h"
+#include "core/threads/blocking_call.h"
+#include "core/threads/cancellable_sleep.h"
+#include "distribute/membership/cluster_view.h"
+#include "distribute/transport/lost_graph.h"
+#include "distribute/transport/membership/membership_client.h"
+#include "master/client_graph.h"
+
+namespace weir {
+namespace {
+
+// The change comes as a new view, by itself.
+constexpr absl::Duration kPoll = absl::Milliseconds(1);
+// Between questions whether the step is committed, while the answer is in doubt.
+constexpr absl::Duration kPause = absl::Milliseconds(20);
+constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+
+// Tells the registrar, which checks it.
+void ReportLoss(const ClusterView& view, const std::string& task, absl::Time deadline) {
+  const Member* const registrar = FindMember(view, view.registrar());
+  if (registrar == nullptr) return;
+  MoveStateRequest request;
+  request.set_lost(task);
+  MembershipClient(registrar->address())
+      .MoveState({.deadline = std::min(deadline, MonotonicNow() + kCallTimeout)}, request)
+      .status()
+      .IgnoreError();  // it finds out by itself
+}
+
+// nullopt: the task does not answer, or does not know yet.
+std::optional<bool> AskIfCommitted(const ClientGraph::Part& part, const Step& step, absl::Time deadline) {
+  ResolveStepRequest request;
+  ResolveStepResponse response;
+  request.set_session_handle(step.session_handle());
+  request.set_step_id(step.step_id());
+  const CallOptions call{.deadline = std::min(deadline, MonotonicNow() + kCallTimeout)};
+  const absl::Status status = Await([&](auto done) { part.worker->ResolveStepAsync(call, &request, &response, done); });
+  if (!status.ok() || response.incarnation() != part.incarnation) return std::nullopt;
+  return response.committed();
+}
+
+}  // namespace
+
+bool MayFailOver(const absl::Status& status, const MovedState& state) {
+  if (IsGraphLost(status)) return true;
+  if (!absl::IsUnavailable(status) && !absl::IsAborted(status) && !absl::IsDeadlineExceeded(status)) return false;
+  const std::optional<ErrorOrigin> origin = OriginOf(status);
+  return origin && state.HasStandbyRelation(origin->task);
+}
+
+bool AwaitFailOver(const absl::Status& status, const MovedState& before, const ClusterMembership& membership,
+                   absl::Time deadline, CancellationManager* cancellation) {
+  const std::optional<ErrorOrigin> origin = OriginOf(status);
+  if (absl::IsUnavailable(status) && origin) ReportLoss(membership.Get()->view, origin->task, deadline);
+  // The task that took the graph for stale may know a newer view than this one, or an older one.
+  if (IsGraphLost(status)) deadline = std::min(deadline, MonotonicNow() + kPause);
+  while (membership.Get()->state.standby_epoch() == before.standby_epoch()) {
+    const absl::Time next = MonotonicNow() + kPoll;
+    if (next > deadline || !SleepUntil(next, cancellation).ok()) return IsGraphLost(status);
+  }
+  return true;
+}
+
+Step::Updates AskForOutcome(const Step& step, absl::Time deadline, CancellationManager* cancellation) {
+  const ClientGraph::Part* const coordinator = step.graph().coordinator();
+  if (coordinator == nullptr) return Step::Updates::kAborted;  // there are none, or they are not committed as a whole
+  if (step.updates() != Step::Updates::kUnknown) return step.updates();
+  while (true) {
+    for (const ClientGraph::Part* part : {coordinator, step.graph().relay()}) {
+      if (part == nullptr) continue;
+      const std::optional<bool> committed = AskIfCommitted(*part, step, deadline);
+      if (committed) return *committed ? Step::Updates::kCommitted : Step::Updates::kAborted;
+    }
+    const absl::Time next = MonotonicNow() + kPause;
+    if (next > deadline || !SleepUntil(next, cancellation).ok()) return Step::Updates::kUnknown;
+  }
+}
+
+}  // namespace weir
