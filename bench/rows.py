@@ -184,6 +184,23 @@ class Straggler:
 
 
 @dataclass
+class Skew:
+    """Steps while one of four parameter servers gets eight times the load of each other, where the registrar moves variables,
+    beside those where it does not."""
+
+    name: str
+    work: str
+    unit: str = "ms"
+    rounds: int = 3
+    peer: str = "unbalanced"
+    steps: int = 400
+
+    def open(self, side, graphs):
+        runner = side.skew("balanced" if side.name == "weir" else "unbalanced")
+        return lambda: runner.seconds(self.steps) / self.steps, runner.close
+
+
+@dataclass
 class SaveStall:
     """By how much the longest step exceeds the median while checkpoints are written, beside saves within steps."""
 
@@ -309,6 +326,7 @@ ROWS = [
     Steps("mirrored_small", "MirroredStrategy on 2 devices, MLP 784-64-10, batch 100 each", "ms", peer="by_hand", rounds=15),
     Straggler("straggler", "synchronous ps, 1 of 4 workers 10 times as slow, 1 backup worker", backup_workers=1),
     Straggler("straggler_alone", "synchronous ps, 1 of 4 workers 10 times as slow, no backup worker", backup_workers=0),
+    Skew("skew", "asynchronous ps, 1 of 4 servers with 8 times the load, balanced by the registrar"),
     Steps("model_linear", "SavedModel, 8-1, a call with one row"),
     Steps("model_mlp", "SavedModel, MLP 784-64-10, a call with one row"),
     Steps("model_wide", "SavedModel, 20 embeddings of 16, MLP 320-64-1, a call with one row"),

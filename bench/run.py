@@ -53,7 +53,8 @@ def main():
         sys.exit(f"bench: no row {', '.join(sorted(unknown))}; rows are: {names}")
 
     weir, peers = Weir(options.programs), {name: Weir(options.programs, name) for name in
-                                           ("by_hand", "no_straggler", "calls", "in_steps", "uncommitted", "without")}
+                                           ("by_hand", "no_straggler", "calls", "in_steps", "unbalanced", "uncommitted",
+                                            "without")}
     if options.peer_python:
         peers["tensorflow"] = TensorFlow(options.programs, options.peer_python)
     if (options.programs / "gloo_peer").exists():

@@ -123,6 +123,9 @@ class Weir:
         return Runner([str(self.programs / "weir_straggler"), str(self.programs / "weir"), str(slowdown),
                        str(backup_workers)], self.env)
 
+    def skew(self, mode):
+        return Runner([str(self.programs / "weir_skew"), str(self.programs / "weir"), mode], self.env)
+
     def save_stall(self, mib, folder, mode, variables):
         return Runner([str(self.programs / "weir_save_stall"), str(mib), folder, mode, variables], self.env)
 

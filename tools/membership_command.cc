@@ -9,7 +9,7 @@
 #include "tools/membership_command.h"
 #include "tools/running_steps.h"
 #include "tools/task_client.h"
-#include "tools/variable_share.h"
+#include "tools/variables/variable_share.h"
 
 namespace weir {
 namespace {
@@ -56,7 +56,8 @@ absl::StatusOr<BalanceMeasure> MeasureOf(const std::string& name) {
   if (name == "bytes") return BalanceMeasure::kBytes;
   if (name == "steps") return BalanceMeasure::kSteps;
   if (name == "traffic") return BalanceMeasure::kTraffic;
-  return errors::InvalidArgument("Variables are balanced by bytes, steps or traffic, not '", name, "'");
+  if (name == "load") return BalanceMeasure::kLoad;
+  return errors::InvalidArgument("Variables are balanced by bytes, steps, traffic or load, not '", name, "'");
 }
 
 // Lines about moves, as they are made.

@@ -34,7 +34,9 @@ CommandDocs RebalanceDocs() {
   return {.description =
               "Moves variables between the tasks of a job while sessions run, so that each has an even share: after "
               "tasks have joined, for example. Variables that one op uses together, such as a weight and its momentum, "
-              "move together. Steps that use them wait for some milliseconds; none fails. Prints a line for each move.",
+              "move together. Steps that use them wait for some milliseconds; none fails. Prints a line for each move. "
+              "weir "
+              "server --rebalance-every does the same when the measured load stays uneven.",
           .examples = {{"weir rebalance grpc://127.0.0.1:2222", "Evens the bytes of variables on job ps"},
                        {"weir rebalance --by traffic --dry-run grpc://127.0.0.1:2222",
                         "Shows what would move to even the bytes that steps use"}},
@@ -83,9 +85,9 @@ void AddMembershipCommands(CommandLine& line) {
   rebalance->add_option("TARGET", balance->command.target, "grpc://HOST:PORT of any task")->required();
   rebalance->add_option("--job", balance->command.job, "The job whose tasks hold them")->capture_default_str();
   rebalance->add_option("--by", balance->command.by, "Quantity to balance")
-      ->check(CLI::IsMember({"bytes", "steps", "traffic"}))
+      ->check(CLI::IsMember({"bytes", "steps", "traffic", "load"}))
       ->capture_default_str();
-  rebalance->add_option("--window", balance->window, "With --by steps or traffic: seconds of steps to count")
+  rebalance->add_option("--window", balance->window, "With --by steps, traffic or load: seconds of steps to count")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");

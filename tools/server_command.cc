@@ -27,7 +27,8 @@
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tools/server.h"
 #include "tools/service_notification.h"
-#include "tools/variable_share.h"
+#include "tools/variables/automatic_balance.h"
+#include "tools/variables/variable_share.h"
 
 namespace weir {
 namespace {
@@ -276,10 +277,15 @@ absl::Status RunServer(const ServerCommand& command) {
   Notify(command.environment, "READY=1");
   std::optional<VariableShare> share;
   if (!command.join.empty() && !command.no_rebalance) share.emplace(server->address(), server->task());
+  std::optional<AutomaticBalance> balance;
+  if (command.rebalance_every > 0) {
+    balance.emplace(server->address(), server->task(), absl::Seconds(command.rebalance_every));
+  }
   const int signal = WaitForStopSignal();
   Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
   StartWatchdog(kLimit + (share.has_value() ? kHandOverLimit : absl::ZeroDuration()));
+  balance.reset();
   if (share.has_value()) share->HandOver(kHandOverLimit);
   if (const absl::Status stopped = server->Stop(kPatience, kStopLimit); !stopped.ok()) {
     WEIR_LOG(ERROR).With("task", server->task()) << stopped.message() << "; stopped anyway";

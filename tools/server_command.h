@@ -12,13 +12,14 @@ namespace weir {
 
 struct ServerCommand {
   std::string job;
-  std::optional<int> index;   // 0, or a new one for a task that joins
-  std::string cluster;        // JSON
-  std::string join;           // "host:port" or "grpc://host:port" of a task of a running cluster
-  std::string advertise;      // "host[:port]" at which others reach a task that joins
-  bool no_rebalance = false;  // a parameter server that joins takes no share of variables, and hands none over
-  std::optional<int> port;    // overrides the cluster's
-  std::string bind;           // host to listen on
+  std::optional<int> index;    // 0, or a new one for a task that joins
+  std::string cluster;         // JSON
+  std::string join;            // "host:port" or "grpc://host:port" of a task of a running cluster
+  std::string advertise;       // "host[:port]" at which others reach a task that joins
+  bool no_rebalance = false;   // a parameter server that joins takes no share of variables, and hands none over
+  double rebalance_every = 0;  // seconds; 0: the registrar does not even the load of parameter servers
+  std::optional<int> port;     // overrides the cluster's
+  std::string bind;            // host to listen on
   bool insecure = false;
   std::optional<int> http_port;         // of metrics and status; nullopt: they are not served
   std::string http_bind = "127.0.0.1";  // host to serve them on

@@ -75,6 +75,12 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
                "With --join: a parameter server (--job ps) takes no share of the variables, and moves none away when "
                "it stops")
       ->group(kGroup);
+  app.add_option("--rebalance-every", server.rebalance_every,
+                 "Measure the load of all parameter servers every so many seconds, and move variables from one that "
+                 "stays overloaded; a flag of the cluster's registrar, which others ignore")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("SECONDS")
+      ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")
       ->type_name("auto|tf_config|kubernetes|mpi|torchrun|slurm")

@@ -13,26 +13,10 @@
 namespace weir {
 namespace {
 
-// Smaller differences between tasks, as a part of the mean, are not worth a move.
-constexpr double kTolerance = 0.02;
-
-double LoadOf(const VariableGroup& group, BalanceMeasure measure) {
-  const auto bytes = static_cast<double>(group.bytes), steps = static_cast<double>(group.steps);
-  switch (measure) {
-    case BalanceMeasure::kBytes:
-      return bytes;
-    case BalanceMeasure::kSteps:
-      return steps;
-    case BalanceMeasure::kTraffic:
-      return bytes * steps;
-  }
-  return bytes;
-}
-
 class Plan {
  public:
-  Plan(const ClusterState& state, const std::vector<std::string>& tasks, BalanceMeasure measure)
-      : groups_(state.groups), tasks_(tasks) {
+  Plan(const ClusterState& state, const std::vector<std::string>& tasks, BalanceMeasure measure, double tolerance)
+      : groups_(state.groups), tasks_(tasks), tolerance_(tolerance) {
     for (const std::string& task : tasks) sums_[task] = 0;
     double total = 0;
     for (const VariableGroup& group : groups_) {
@@ -89,7 +73,7 @@ class Plan {
     double share = 0;
     for (const auto& [task, sum] : sums_) share += sum / static_cast<double>(sums_.size());
     for (size_t moves = 0; moves < 4 * groups_.size(); ++moves) {
-      if (!MoveBest(share * kTolerance)) return;
+      if (!MoveBest(share * tolerance_)) return;
     }
   }
   // The move that evens two tasks best, of the most loaded task that has one.
@@ -122,6 +106,7 @@ class Plan {
 
   const std::vector<VariableGroup>& groups_;
   const std::vector<std::string>& tasks_;
+  const double tolerance_;
   std::vector<double> loads_;    // by group
   std::vector<std::string> at_;  // by group
   std::map<std::string, double> sums_;
@@ -145,11 +130,29 @@ absl::StatusOr<ClusterState> Look(const std::string& address, const RebalanceOpt
   return state;
 }
 
+// A server's time for the calls of one step, in bytes that it could have sent meanwhile.
+constexpr double kBytesPerStep = 16 << 10;
+
 }  // namespace
 
-BalancePolicy BalanceBy(BalanceMeasure measure) {
-  return [measure](const ClusterState& state, const std::vector<std::string>& tasks) {
-    return Plan(state, tasks, measure).Make();
+double LoadOf(const VariableGroup& group, BalanceMeasure measure) {
+  const auto bytes = static_cast<double>(group.bytes), steps = static_cast<double>(group.steps);
+  switch (measure) {
+    case BalanceMeasure::kBytes:
+      return bytes;
+    case BalanceMeasure::kSteps:
+      return steps;
+    case BalanceMeasure::kTraffic:
+      return bytes * steps;
+    case BalanceMeasure::kLoad:
+      return (bytes + kBytesPerStep) * steps;
+  }
+  return bytes;
+}
+
+BalancePolicy BalanceBy(BalanceMeasure measure, double tolerance) {
+  return [measure, tolerance](const ClusterState& state, const std::vector<std::string>& tasks) {
+    return Plan(state, tasks, measure, tolerance).Make();
   };
 }
 

@@ -27,10 +27,15 @@ enum class BalanceMeasure {
   kBytes,    // of the variables with a static shape
   kSteps,    // that use them
   kTraffic,  // the product of both
+  kLoad,     // the same, with the messages of a step, which cost its server something too
 };
-// Evens the sums of the measure, moving as little as that takes. Variables of a session with device filters only go to
-// tasks that these let through.
-BalancePolicy BalanceBy(BalanceMeasure measure);
+// What the group has of it. Steps count since the beginning of a window, or of the sessions.
+double LoadOf(const VariableGroup& group, BalanceMeasure measure);
+
+// Evens the sums of the measure, moving as little as that takes, until no two tasks that could exchange variables
+// differ by more than `tolerance` of the mean. Variables of a session with device filters only go to tasks that these
+// let through.
+BalancePolicy BalanceBy(BalanceMeasure measure, double tolerance = 0.02);
 
 struct RebalanceOptions {
   std::string job = "ps";  // only its tasks hold what is moved

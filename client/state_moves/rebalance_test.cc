@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "client/state_moves/load_watch.h"
 #include "core/testing.h"
 
 namespace weir {
@@ -128,6 +129,78 @@ TEST_F(BalanceTest, OneLargeVariableIsNotMovedBackAndForth) {
   Add(1000, 0);
   Balance(BalanceMeasure::kBytes, {Ps(0), Ps(1)});
   EXPECT_THAT(moves_, IsEmpty());
+}
+
+class LoadWatchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    // Three hot variables and one cold one on the first server, one cold one on the second.
+    for (int i = 0; i < 5; ++i) {
+      state_.groups.push_back({.variables = {Use(absl::StrCat("v", i), 1000)},
+                               .task = Ps(i < 4 ? 0 : 1),
+                               .bytes = 4'000,
+                               .steps = i < 3 ? 10'000 : 100});
+    }
+  }
+  // Makes the moves, and returns how many there are.
+  size_t Next() {
+    const std::vector<PlannedMove> moves = watch_.Next(state_, {Ps(0), Ps(1)});
+    for (const PlannedMove& move : moves) state_.groups[move.group].task = move.task;
+    return moves.size();
+  }
+
+  ClusterState state_;
+  LoadWatch watch_{{.window = absl::Seconds(1), .windows = 2, .rest = 3}};
+};
+
+TEST_F(LoadWatchTest, MovesWhatIsHotOnceTheLoadStaysUneven) {
+  EXPECT_EQ(Next(), 0);
+  EXPECT_EQ(Next(), 1);
+  EXPECT_EQ(state_.groups[3].task, Ps(0));
+  for (int window = 0; window < 10; ++window) EXPECT_EQ(Next(), 0);  // three do not fit better
+}
+
+TEST_F(LoadWatchTest, AShortPeakMovesNothing) {
+  for (int window = 0; window < 10; ++window) {
+    for (int i = 0; i < 3; ++i) state_.groups[i].steps = window % 2 == 0 ? 10'000 : 100;
+    state_.groups[4].steps = 300;
+    EXPECT_EQ(Next(), 0);
+  }
+}
+
+TEST_F(LoadWatchTest, AnIdleClusterStaysAsItIs) {
+  for (VariableGroup& group : state_.groups) group.steps /= 1000;
+  for (int window = 0; window < 10; ++window) EXPECT_EQ(Next(), 0);
+}
+
+TEST_F(LoadWatchTest, OneHotVariableGetsAServerForItself) {
+  for (int i = 1; i < 3; ++i) state_.groups[i].steps = 2'000;
+  Next();
+  EXPECT_EQ(Next(), 1);
+  EXPECT_EQ(state_.groups[0].task, Ps(1));
+  for (int window = 0; window < 10; ++window) EXPECT_EQ(Next(), 0);
+}
+
+TEST_F(LoadWatchTest, WhatHasMovedStaysForAWhile) {
+  Next();
+  ASSERT_EQ(Next(), 1);
+  size_t moved = 0;
+  while (state_.groups[moved].task != Ps(1)) ++moved;
+  // The variable that has moved is the only one that is used, with one that cannot move.
+  for (size_t i = 0; i < state_.groups.size(); ++i) state_.groups[i].steps = i == moved ? 10'000 : 0;
+  state_.groups[4].steps = 10'000;
+  state_.groups[4].obstacle = "a queue";
+  for (int window = 0; window < 3; ++window) EXPECT_EQ(Next(), 0);
+  EXPECT_EQ(Next(), 1);
+  EXPECT_EQ(state_.groups[moved].task, Ps(0));
+}
+
+TEST_F(LoadWatchTest, ASmallGainMovesNothing) {
+  // Of 10 units one could move, to leave 9.5 to 1.5.
+  state_.groups.resize(2);
+  state_.groups[0].steps = 9'500;
+  state_.groups[1].steps = 500;
+  for (int window = 0; window < 10; ++window) EXPECT_EQ(Next(), 0);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "distribute/cluster/emulated_network.h"
 #include "tests/chaos/chief.h"
 #include "tests/chaos/client_process.h"
 #include "tests/chaos/measures.h"
-#include "tests/chaos/network.h"
 
 namespace weir::chaos {
 namespace {

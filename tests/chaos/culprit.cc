@@ -7,10 +7,10 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "core/clock.h"
+#include "distribute/cluster/emulated_network.h"
 #include "distribute/cluster/process_cluster.h"
 #include "tests/chaos/dice.h"
 #include "tests/chaos/measures.h"
-#include "tests/chaos/network.h"
 #include "tests/cluster/wall_clock.h"
 
 namespace weir::chaos {
@@ -40,7 +40,7 @@ struct Case {
 // A cluster that loses one task.
 class Trial {
  public:
-  Trial(const Settings& settings, std::string directory, const Case& what, Network* network)
+  Trial(const Settings& settings, std::string directory, const Case& what, EmulatedNetwork* network)
       : settings_(settings), directory_(std::move(directory)), case_(what), network_(network) {}
 
   // The time from the loss to an error that names the victim.
@@ -124,8 +124,8 @@ class Trial {
     if (case_.loss == Loss::kStopped) cluster_->Pause(job, index);
     if (case_.loss != Loss::kCutOff) return absl::OkStatus();
     const int host = 1 + case_.victim;
-    RETURN_IF_ERROR(network_->Cut(host, Network::kAny));
-    return network_->Cut(Network::kAny, host);
+    RETURN_IF_ERROR(network_->Cut(host, EmulatedNetwork::kAny));
+    return network_->Cut(EmulatedNetwork::kAny, host);
   }
   // So that a step that still waits ends.
   void Return() {
@@ -137,7 +137,7 @@ class Trial {
   const Settings& settings_;
   const std::string directory_;
   const Case case_;
-  Network* const network_;
+  EmulatedNetwork* const network_;
   std::unique_ptr<WallClock> clock_;
   std::unique_ptr<ProcessCluster> cluster_;
   Scope scope_ = Scope::NewRoot();
@@ -171,7 +171,7 @@ std::vector<Case> FewCases(const std::vector<Loss>& losses, Dice& dice) {
 absl::StatusOr<Verdict> MeasureCulprit(const Settings& settings) {
   const absl::Time start = MonotonicNow();
   std::vector<Loss> losses = {Loss::kKilled, Loss::kStopped};
-  absl::StatusOr<std::unique_ptr<Network>> network = Network::Create(1 + kVictims);
+  absl::StatusOr<std::unique_ptr<EmulatedNetwork>> network = EmulatedNetwork::Create(1 + kVictims);
   if (network.ok()) losses.push_back(Loss::kCutOff);
   if (!network.ok()) Explain(absl::StrCat("culprit: without cuts: ", network.status().message()));
   Dice dice(settings.seed, 0);

@@ -35,7 +35,7 @@ int JobCluster::HostOf(const std::string& job, int index) {
 }
 
 absl::StatusOr<std::unique_ptr<JobCluster>> JobCluster::Start(const std::string& weir, const std::string& directory,
-                                                              const Network* network,
+                                                              const EmulatedNetwork* network,
                                                               const std::vector<std::string>& flags) {
   std::unique_ptr<JobCluster> cluster(new JobCluster(directory));
   ProcessCluster::Options options{.program = weir,

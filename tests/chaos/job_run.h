@@ -8,11 +8,11 @@
 
 #include "absl/time/time.h"
 #include "core/status.h"
+#include "distribute/cluster/emulated_network.h"
 #include "distribute/cluster/process_cluster.h"
 #include "distribute/cluster/server_process.h"
 #include "tests/chaos/chief.h"
 #include "tests/chaos/job.h"
-#include "tests/chaos/network.h"
 
 namespace weir::chaos {
 
@@ -22,7 +22,7 @@ class JobCluster {
   // `weir` is the program's path. Journals and logs are in `directory`, which must exist. With a network, which
   // outlives the cluster, the tasks are on its hosts from 1 on: see HostOf. `flags` are the servers' other flags.
   static absl::StatusOr<std::unique_ptr<JobCluster>> Start(const std::string& weir, const std::string& directory,
-                                                           const Network* network = nullptr,
+                                                           const EmulatedNetwork* network = nullptr,
                                                            const std::vector<std::string>& flags = {});
   // Kills the tasks, and removes what servers that were killed leave in shared memory.
   ~JobCluster();

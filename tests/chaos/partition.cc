@@ -3,11 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/clock.h"
+#include "distribute/cluster/emulated_network.h"
 #include "distribute/cluster/process_cluster.h"
 #include "tests/chaos/dice.h"
 #include "tests/chaos/ledger.h"
 #include "tests/chaos/measures.h"
-#include "tests/chaos/network.h"
 #include "tests/chaos/report.h"
 
 namespace weir::chaos {
@@ -22,7 +22,7 @@ int HostOf(const std::string& job, int index) { return 1 + (job == "ps" ? index 
 
 class Partitions {
  public:
-  Partitions(const Settings& settings, std::unique_ptr<Network> network)
+  Partitions(const Settings& settings, std::unique_ptr<EmulatedNetwork> network)
       : settings_(settings), network_(std::move(network)), dice_(settings.seed, 0) {}
 
   absl::StatusOr<Verdict> Measure() {
@@ -61,16 +61,16 @@ class Partitions {
 
   absl::Status DisturbBriefly() {
     const int server = HostOf("ps", static_cast<int>(dice_.Below(kServers)));
-    RETURN_IF_ERROR(CutFor({{server, Network::kAny}}, absl::Seconds(3)));
+    RETURN_IF_ERROR(CutFor({{server, EmulatedNetwork::kAny}}, absl::Seconds(3)));
     return StopUntilFailure("ps", static_cast<int>(dice_.Below(kServers)));
   }
 
   absl::Status DisturbAtLength() {
     for (const absl::Duration duration : {absl::Seconds(5), absl::Seconds(60)}) {
       for (int host = 1; host <= kServers + kWorkers; ++host) {
-        RETURN_IF_ERROR(CutFor({{host, Network::kAny}}, duration));
-        RETURN_IF_ERROR(CutFor({{Network::kAny, host}}, duration));
-        RETURN_IF_ERROR(CutFor({{host, Network::kAny}, {Network::kAny, host}}, duration));
+        RETURN_IF_ERROR(CutFor({{host, EmulatedNetwork::kAny}}, duration));
+        RETURN_IF_ERROR(CutFor({{EmulatedNetwork::kAny, host}}, duration));
+        RETURN_IF_ERROR(CutFor({{host, EmulatedNetwork::kAny}, {EmulatedNetwork::kAny, host}}, duration));
       }
       // Tasks that the master reaches but that cannot reach each other.
       const int first = HostOf("ps", 0), second = HostOf("ps", 1), worker = HostOf("worker", 1);
@@ -133,7 +133,7 @@ class Partitions {
   }
 
   const Settings& settings_;
-  const std::unique_ptr<Network> network_;
+  const std::unique_ptr<EmulatedNetwork> network_;
   const std::map<std::string, int> jobs_ = {{"ps", kServers}, {"worker", kWorkers}};
   Dice dice_;
   std::unique_ptr<ProcessCluster> cluster_;
@@ -145,7 +145,7 @@ class Partitions {
 }  // namespace
 
 absl::StatusOr<Verdict> MeasurePartition(const Settings& settings) {
-  absl::StatusOr<std::unique_ptr<Network>> network = Network::Create(1 + kServers + kWorkers);
+  absl::StatusOr<std::unique_ptr<EmulatedNetwork>> network = EmulatedNetwork::Create(1 + kServers + kWorkers);
   if (absl::IsFailedPrecondition(network.status())) return Skip("partition", network.status());
   RETURN_IF_ERROR(network.status());
   return Partitions(settings, *std::move(network)).Measure();

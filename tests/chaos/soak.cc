@@ -37,7 +37,7 @@ const std::vector<TaskId>& Survivors() {
 class Soak {
  public:
   explicit Soak(const Settings& settings) : settings_(settings), steps_(settings.brief ? kBriefSteps : kSteps) {
-    absl::StatusOr<std::unique_ptr<Network>> network = Network::Create(JobCluster::kHosts);
+    absl::StatusOr<std::unique_ptr<EmulatedNetwork>> network = EmulatedNetwork::Create(JobCluster::kHosts);
     if (network.ok()) {
       network_ = *std::move(network);
     } else {
@@ -134,8 +134,8 @@ class Soak {
   absl::Status Cut(int host, Dice& dice, absl::Duration duration) {
     ++cuts_;
     const int64_t direction = dice.Below(3);
-    if (direction != 0) RETURN_IF_ERROR(network_->Cut(host, Network::kAny));
-    if (direction != 1) RETURN_IF_ERROR(network_->Cut(Network::kAny, host));
+    if (direction != 0) RETURN_IF_ERROR(network_->Cut(host, EmulatedNetwork::kAny));
+    if (direction != 1) RETURN_IF_ERROR(network_->Cut(EmulatedNetwork::kAny, host));
     absl::SleepFor(duration);
     return network_->Heal();
   }
@@ -166,7 +166,7 @@ class Soak {
 
   const Settings& settings_;
   const int64_t steps_;  // of a job
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<EmulatedNetwork> network_;
   std::unique_ptr<JobCluster> cluster_;
   std::unique_ptr<JobRun> run_;
   int64_t jobs_ = 0, kills_ = 0, stops_ = 0, cuts_ = 0, differ_ = 0;

@@ -279,6 +279,31 @@ TEST_F(StateMovesTest, AServerThatJoinsTakesItsShareAndHandsItOver) {
   ExpectSteps(*trainers[0], training.done());
 }
 
+TEST_F(StateMovesTest, TheRegistrarTakesHotVariablesOffALoadedServer) {
+  Start({"--rebalance-every", "0.3"});
+  std::vector<std::unique_ptr<Trainer>> trainers;
+  std::vector<std::unique_ptr<Training>> trainings;
+  for (int i = 0; i < 4; ++i) {
+    trainers.push_back(std::make_unique<Trainer>(cluster_->Target("chief", 0), absl::StrCat("t", i, "/")));
+    ASSERT_THAT(trainers.back()->Initialize(), IsOk());
+    trainings.push_back(std::make_unique<Training>(trainers.back().get()));
+  }
+  const auto on_other = [this] {
+    const ClusterState state = Look();
+    return std::count_if(state.groups.begin(), state.groups.end(),
+                         [](const VariableGroup& group) { return group.task == Full("ps", 1); });
+  };
+  const absl::Time deadline = MonotonicNow() + absl::Minutes(1);
+  while (on_other() == 0 && MonotonicNow() < deadline) absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_GT(on_other(), 0);
+  for (size_t i = 0; i < trainers.size(); ++i) {
+    EXPECT_TRUE(trainings[i]->Advance(20));
+    trainings[i]->Stop();
+    EXPECT_EQ(trainings[i]->failed(), 0);
+    ExpectSteps(*trainers[i], trainings[i]->done());
+  }
+}
+
 // One of the cluster's first servers goes, although graphs name it.
 TEST_F(StateMovesTest, AServerOfTheDefinitionGoesAndAnotherTakesOver) {
   Start();

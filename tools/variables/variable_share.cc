@@ -1,4 +1,4 @@
-#include "tools/variable_share.h"
+#include "tools/variables/variable_share.h"
 
 #include <algorithm>
 #include <system_error>

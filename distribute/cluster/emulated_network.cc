@@ -1,4 +1,4 @@
-#include "tests/chaos/network.h"
+#include "distribute/cluster/emulated_network.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-namespace weir::chaos {
+namespace weir {
 namespace {
 
 absl::Status SystemError(absl::string_view what) {
@@ -77,15 +77,15 @@ absl::Status RunIn(pid_t pid, const std::string& command) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Network>> Network::Create(int count) {
-  std::unique_ptr<Network> network(new Network);
+absl::StatusOr<std::unique_ptr<EmulatedNetwork>> EmulatedNetwork::Create(int count) {
+  std::unique_ptr<EmulatedNetwork> network(new EmulatedNetwork);
   ASSIGN_OR_RETURN(network->router_, Hold(true));
   for (int host = 0; host < count; ++host) RETURN_IF_ERROR(network->AddHost(host));
   RETURN_IF_ERROR(Enter(network->hosts_[0]));
   return network;
 }
 
-Network::~Network() {
+EmulatedNetwork::~EmulatedNetwork() {
   hosts_.push_back(router_);
   for (const pid_t pid : hosts_) {
     if (pid <= 0) continue;
@@ -94,7 +94,7 @@ Network::~Network() {
   }
 }
 
-absl::Status Network::AddHost(int host) {
+absl::Status EmulatedNetwork::AddHost(int host) {
   ASSIGN_OR_RETURN(const pid_t pid, Hold(false));
   hosts_.push_back(pid);
   RETURN_IF_ERROR(InRouter(absl::StrCat("link add w", host, " type veth peer name eth0 netns ", pid)));
@@ -106,16 +106,18 @@ absl::Status Network::AddHost(int host) {
   return RunIn(pid, absl::StrCat("ip route add default via 10.77.", host, ".1"));
 }
 
-absl::Status Network::InRouter(const std::string& arguments) { return RunIn(router_, absl::StrCat("ip ", arguments)); }
+absl::Status EmulatedNetwork::InRouter(const std::string& arguments) {
+  return RunIn(router_, absl::StrCat("ip ", arguments));
+}
 
-std::string Network::address(int host) const { return absl::StrCat("10.77.", host, ".2"); }
+std::string EmulatedNetwork::address(int host) const { return absl::StrCat("10.77.", host, ".2"); }
 
-ProcessCluster::Place Network::PlaceOf(int host) const {
+ProcessCluster::Place EmulatedNetwork::PlaceOf(int host) const {
   return {.address = absl::StrCat(address(host), ":2222"),
           .prefix = {"/proc/self/exe", "enter", std::to_string(hosts_[host]), "--"}};
 }
 
-absl::Status Network::Cut(int from, int to) {
+absl::Status EmulatedNetwork::Cut(int from, int to) {
   std::string rule = "priority 10";
   if (from != kAny) absl::StrAppend(&rule, " iif w", from);
   if (to != kAny) absl::StrAppend(&rule, " to ", address(to), "/32");
@@ -124,10 +126,16 @@ absl::Status Network::Cut(int from, int to) {
   return absl::OkStatus();
 }
 
-absl::Status Network::Heal() {
+absl::Status EmulatedNetwork::Heal() {
   for (; !cuts_.empty(); cuts_.pop_back())
     RETURN_IF_ERROR(InRouter(absl::StrCat("rule del ", cuts_.back(), " blackhole")));
   return absl::OkStatus();
+}
+
+absl::Status EmulatedNetwork::Limit(int host, int64_t bits_per_second) {
+  const std::string limit = absl::StrCat(" root tbf rate ", bits_per_second, "bit burst 64kb latency 100ms");
+  RETURN_IF_ERROR(RunIn(hosts_[host], absl::StrCat("tc qdisc add dev eth0", limit)));
+  return RunIn(router_, absl::StrCat("tc qdisc add dev w", host, limit));
 }
 
 absl::Status EnterNamespaceAndRun(pid_t pid, const std::vector<std::string>& arguments) {
@@ -137,4 +145,4 @@ absl::Status EnterNamespaceAndRun(pid_t pid, const std::vector<std::string>& arg
   return SystemError(copy[0]);
 }
 
-}  // namespace weir::chaos
+}  // namespace weir

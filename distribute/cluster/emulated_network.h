@@ -1,8 +1,10 @@
-// Machines on one kernel: network namespaces around a router, whose links can be cut.
+// Machines on one kernel: network namespaces around a router, whose links can be cut and slowed down. For tests and
+// benchmarks.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,17 +12,17 @@
 #include "core/status.h"
 #include "distribute/cluster/process_cluster.h"
 
-namespace weir::chaos {
+namespace weir {
 
 // Hosts 0 … count - 1, each in a namespace of its own, behind a router in another one. The namespaces have no names and
 // end with this process. Not thread-safe.
-class Network {
+class EmulatedNetwork {
  public:
   // Moves the calling thread, and those that it starts from now on, to host 0. FailedPrecondition, with the reason,
   // where the system does not allow it: it takes root and the program ip.
-  static absl::StatusOr<std::unique_ptr<Network>> Create(int count);
-  ~Network();
-  Network(const Network&) = delete;
+  static absl::StatusOr<std::unique_ptr<EmulatedNetwork>> Create(int count);
+  ~EmulatedNetwork();
+  EmulatedNetwork(const EmulatedNetwork&) = delete;
 
   std::string address(int host) const;
   // Of a task on the host.
@@ -31,9 +33,11 @@ class Network {
   absl::Status Cut(int from, int to);
   // Undoes every Cut.
   absl::Status Heal();
+  // From now on the host's link carries so much in each direction. Takes the program tc. Called once for a host.
+  absl::Status Limit(int host, int64_t bits_per_second);
 
  private:
-  Network() = default;
+  EmulatedNetwork() = default;
   absl::Status AddHost(int host);
   absl::Status InRouter(const std::string& arguments);
 
@@ -46,4 +50,4 @@ class Network {
 // only on an error.
 absl::Status EnterNamespaceAndRun(pid_t pid, const std::vector<std::string>& arguments);
 
-}  // namespace weir::chaos
+}  // namespace weir
