@@ -286,6 +286,16 @@ bool ClientGraph::HasStandby(const std::string& task) const {
   return false;
 }
 
+std::string ClientGraph::LostTask(const MovedState& state) const {
+  for (const auto& [task, standbys] : standbys_) {
+    for (const std::string& standby : standbys) {
+      if (state.StandsBy(standby, task)) continue;
+      return state.SuccessorOf(task).empty() ? standby : task;
+    }
+  }
+  return "";
+}
+
 const ClientGraph::Part* ClientGraph::relay() const {
   for (const Part& part : parts_) {
     if (part.is_relay) return &part;

@@ -102,6 +102,8 @@ class ClientGraph {
   bool has_standbys() const { return has_standbys_; }
   // Whether the task has standbys, or is one, in the graph.
   bool HasStandby(const std::string& task) const;
+  // A task that has standbys, or is one, in the graph, and has been lost since; empty: none.
+  std::string LostTask(const MovedState& state) const;
   // True if a step that failed without an update may run again: beside its updates, it has no effects but on what it
   // takes its input from.
   bool is_repeatable() const { return is_repeatable_; }

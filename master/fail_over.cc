@@ -45,22 +45,24 @@ std::optional<bool> AskIfCommitted(const ClientGraph::Part& part, const Step& st
 
 }  // namespace
 
-bool MayFailOver(const absl::Status& status, const MovedState& state) {
-  if (IsGraphLost(status)) return true;
+bool MayFailOver(const absl::Status& status, const ClusterMembership& membership) {
+  if (IsGraphLost(status) || IsWorkerSessionLost(status)) return true;
   if (!absl::IsUnavailable(status) && !absl::IsAborted(status) && !absl::IsDeadlineExceeded(status)) return false;
   const std::optional<ErrorOrigin> origin = OriginOf(status);
-  return origin && state.HasStandbyRelation(origin->task);
+  const auto known = membership.Get();
+  return origin && (known->state.HasStandbyRelation(origin->task) || !known->state.SuccessorOf(origin->task).empty());
 }
 
-bool AwaitFailOver(const absl::Status& status, const MovedState& before, const ClusterMembership& membership,
-                   absl::Time deadline, CancellationManager* cancellation) {
+bool AwaitFailOver(const absl::Status& status, int64_t epoch, const ClusterMembership& membership, absl::Time deadline,
+                   CancellationManager* cancellation) {
   const std::optional<ErrorOrigin> origin = OriginOf(status);
   if (absl::IsUnavailable(status) && origin) ReportLoss(membership.Get()->view, origin->task, deadline);
   // The task that took the graph for stale may know a newer view than this one, or an older one.
-  if (IsGraphLost(status)) deadline = std::min(deadline, MonotonicNow() + kPause);
-  while (membership.Get()->state.standby_epoch() == before.standby_epoch()) {
+  const bool knows_tasks = IsGraphLost(status) || IsWorkerSessionLost(status);
+  if (knows_tasks) deadline = std::min(deadline, MonotonicNow() + kPause);
+  while (membership.Get()->state.standby_epoch() == epoch) {
     const absl::Time next = MonotonicNow() + kPoll;
-    if (next > deadline || !SleepUntil(next, cancellation).ok()) return IsGraphLost(status);
+    if (next > deadline || !SleepUntil(next, cancellation).ok()) return knows_tasks;
   }
   return true;
 }

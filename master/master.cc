@@ -130,6 +130,15 @@ absl::Status Master::HoldMove(absl::Time deadline) {
   return absl::OkStatus();
 }
 
+void Master::EndStepsOfLostTasks(const MovedState& state) const {
+  for (const std::shared_ptr<Step>& step : RunningSteps(absl::InfiniteFuture())) {
+    const std::string lost = step->graph().has_standbys() ? step->graph().LostTask(state) : "";
+    if (lost.empty()) continue;
+    step->Fail(WithOrigin(errors::Unavailable("Task ", lost, " is lost, as the cluster's registrar has found"),
+                          {.task = lost}));
+  }
+}
+
 void Master::ListState(ListStateResponse* response) const {
   for (const auto& session : OpenSessions()) session->ListState(response);
 }

@@ -88,6 +88,9 @@ class Master : public MasterInterface {
   std::vector<StepSummary> LongestSteps(size_t most, absl::Time deadline) const;
   // See MasterSession. For all sessions.
   absl::Status HoldMove(absl::Time deadline);
+  // Ends steps that wait for a task which the cluster's registrar has found lost, and for which another stood by: its
+  // connections may be open still.
+  void EndStepsOfLostTasks(const MovedState& state) const;
   void ListState(ListStateResponse* response) const;
   // The graph of the session with that number, as it is now. NotFound if there is none.
   absl::StatusOr<std::shared_ptr<const Graph>> SessionGraph(int64_t session) const;

@@ -181,31 +181,30 @@ void MasterSession::Ended(const Step& step, const absl::Status& status) {
   step_ended_.notify_all();
 }
 
+absl::StatusOr<RunStepResult> MasterSession::RunStep(const CallOptions& call, Step& step, std::vector<Tensor> feeds) {
+  auto result = step.Run(std::move(feeds), call.cancellation);
+  Ended(step, result.status());
+  if (cost_placement_ != nullptr && result.ok()) LearnCosts(step.graph(), result->metadata);
+  return result;
+}
+
 absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                                       const GraphSource& graph, std::vector<Tensor> feeds) {
   const absl::Time deadline = StepDeadline(call, options, options_.config);
   absl::Time gives_up = absl::InfiniteFuture();  // set by the first failure that is to be survived
   CallOptions bounded = call;
   while (true) {
-    const auto before = Standbys();
+    const int64_t known_standbys = StandbyEpoch();
     absl::StatusOr<std::shared_ptr<Step>> step = NewStep(bounded, options, graph, options_.tracer);
-    if (!step.ok() && before == nullptr) return step.status();
-    absl::StatusOr<RunStepResult> result = errors::Internal("The step did not run");
-    if (step.ok()) {
-      const bool may_repeat = (*step)->graph().has_standbys();
-      result = (*step)->Run(may_repeat ? feeds : std::move(feeds), call.cancellation);
-      Ended(**step, result.status());
-      if (cost_placement_ != nullptr && result.ok()) LearnCosts((*step)->graph(), result->metadata);
-      if (!may_repeat) return result;
-    } else {
-      result = step.status();
-    }
-    if (result.ok() || before == nullptr || !MayFailOver(result.status(), before->state)) return result;
+    const bool may_repeat = !step.ok() || (*step)->graph().has_standbys();
+    absl::StatusOr<RunStepResult> result = step.ok() ? RunStep(call, **step, may_repeat ? feeds : std::move(feeds))
+                                                     : absl::StatusOr<RunStepResult>(step.status());
+    if (result.ok() || !may_repeat || StandbyEpoch() == 0 || !MayFailOver(result.status(), *options_.tasks.membership))
+      return result;
     bounded.deadline = deadline;
     gives_up = std::min({gives_up, deadline, MonotonicNow() + kFailOverPatience});
-    if (!AwaitFailOver(result.status(), before->state, *options_.tasks.membership, gives_up, call.cancellation)) {
-      return result;
-    }
+    const ClusterMembership& membership = *options_.tasks.membership;
+    if (!AwaitFailOver(result.status(), known_standbys, membership, gives_up, call.cancellation)) return result;
     if (step.ok() && !IsToRunAgain(call, gives_up, **step, &result)) return result;
     RETURN_IF_ERROR(RefreshIfNeeded());
     if (MonotonicNow() > gives_up) return result;

@@ -143,8 +143,8 @@ class MasterSession {
                                                    std::shared_ptr<ClientGraph> graph, StepTracer* tracer);
   // The cluster, whose moved variables this session follows; null: it follows none.
   std::shared_ptr<const ClusterMembership::Snapshot> MovedVariables() const;
-  // The cluster, if tasks stand by for others and the session follows that; else null.
-  std::shared_ptr<const ClusterMembership::Snapshot> Standbys() const;
+  // MovedState::standby_epoch; 0 if no task has ever stood by for another, or the session does not follow that.
+  int64_t StandbyEpoch() const;
   // A step has failed. True if it can run again because a standby has taken the place of the task that failed it, until
   // `deadline` at the latest; it may also have ended well after all: then `result` is what it returned.
   bool IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step, absl::StatusOr<RunStepResult>* result);
@@ -155,6 +155,7 @@ class MasterSession {
                                                                const std::shared_ptr<Callable>& callable);
   absl::StatusOr<int64_t> NewStepId(const CallOptions& call, const tensorflow::RunOptions& options,
                                     const ClientGraph& graph);
+  absl::StatusOr<RunStepResult> RunStep(const CallOptions& call, Step& step, std::vector<Tensor> feeds);
   absl::StatusOr<RunStepResult> RunWhole(const CallOptions& call, const tensorflow::RunOptions& options,
                                          const GraphSource& graph, std::vector<Tensor> feeds);
   absl::StatusOr<ClientPartialRun::Piece> TakePiece(const RunStepArgs& args);

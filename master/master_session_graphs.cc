@@ -46,6 +46,7 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
                    AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(), kMovesStateOptimizer));
   ASSIGN_OR_RETURN(cost_placement_, SessionCostPlacement::FromConfig(options_.config));
   const int64_t cluster_version = tasks_.cluster_version();
+  if (moves_state_) tasks_.UseReplacedTasks();
   RETURN_IF_ERROR(tasks_.Connect(call));
   cluster_version_ = cluster_version;
   if (cost_placement_ != nullptr) RETURN_IF_ERROR(cost_placement_->CheckDevices(tasks_));

@@ -51,9 +51,9 @@ absl::StatusOr<bool> MasterSession::AwaitMove(const CallOptions& call, const ten
   }
 }
 
-std::shared_ptr<const ClusterMembership::Snapshot> MasterSession::Standbys() const {
+int64_t MasterSession::StandbyEpoch() const {
   const auto known = tasks_.cluster_version() == 0 ? nullptr : MovedVariables();
-  return known == nullptr || known->view.standby().empty() ? nullptr : known;
+  return known == nullptr ? 0 : known->state.standby_epoch();
 }
 
 bool MasterSession::IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step,

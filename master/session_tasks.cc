@@ -180,7 +180,7 @@ void SessionTasks::KeepMembers(std::vector<std::string>* tasks) const {
 }
 
 bool SessionTasks::IsOutOfUse(const std::string& task) const {
-  if (options_.membership == nullptr || cluster_version() == 0) return false;
+  if (options_.membership == nullptr || uses_replaced_ || cluster_version() == 0) return false;
   const auto known = options_.membership->Get();
   const auto& standbys = known->view.standby();
   return !known->state.SuccessorOf(task).empty() &&

@@ -78,6 +78,9 @@ class SessionTasks {
   // Closes the worker sessions on tasks that answer within the call timeout.
   void Disconnect();
 
+  // Sessions use tasks that have been replaced, too. Called before Connect.
+  void UseReplacedTasks() { uses_replaced_ = true; }
+
   const std::string& local_task() const { return options_.local_task; }
   absl::StatusOr<Task> Find(absl::string_view task) const;
   // Incarnation of a device by its full name; 0 if there is no such device.
@@ -120,6 +123,7 @@ class SessionTasks {
   void Settle(const std::string& task, const FenceStepsRequest* fenced) REQUIRES(mu_);
 
   const Options options_;
+  bool uses_replaced_ = false;
   uint64_t master_incarnation_ = 0;  // of the local task; set by Connect
   mutable Mutex mu_;
   absl::btree_map<std::string, Task> tasks_ GUARDED_BY(mu_);

@@ -14,8 +14,8 @@ namespace {
 
 // The time for the coordinator to answer whether a step is committed.
 constexpr absl::Duration kAbortTimeout = absl::Seconds(1);
-// The time for the tasks to finish committed updates.
-constexpr absl::Duration kCommittedPatience = absl::Seconds(5);
+// The time for the tasks to finish committed updates, and for those that remain of a task and its standby.
+constexpr absl::Duration kCommittedPatience = absl::Seconds(5), kSurvivorsPatience = absl::Milliseconds(100);
 
 // True if `candidate` says more about the cause than `known`.
 bool IsBetterCause(const absl::Status& known, const absl::Status& candidate) {
@@ -225,8 +225,11 @@ void Step::Fail(absl::Status status) {
   const bool is_dead = absl::IsUnavailable(status) && coordinator != nullptr &&
                        OriginOf(status).value_or(ErrorOrigin()).task == coordinator->task;
   const bool asks = coordinator != nullptr && !is_dead;
+  const std::optional<ErrorOrigin> origin = OriginOf(status);
+  const bool survives = absl::IsUnavailable(status) && origin && graph_->HasStandby(origin->task);
   {
     MutexLock lock(mu_);
+    lost_one_of_two_ = lost_one_of_two_ || survives;
     if (over_) return;
     if (IsBetterCause(error_, status)) error_ = status;
     if (ending_) return;
@@ -263,13 +266,15 @@ void Step::Aborted(const absl::Status& status, const ResolveStepResponse& respon
   // Another incarnation has forgotten its decision, which may have reached others.
   const bool answered = status.ok() && response.incarnation() == graph_->coordinator()->incarnation;
   const bool committed = answered && response.committed();
+  absl::Duration patience;
   {
     MutexLock lock(mu_);
+    patience = lost_one_of_two_ ? kSurvivorsPatience : kCommittedPatience;
     if (answered) updates_ = committed ? Updates::kCommitted : Updates::kAborted;
   }
   if (committed && options_.timers != nullptr) {
     has_hard_end_ = true;
-    hard_end_ = options_.timers->Schedule(MonotonicNow() + kCommittedPatience, [this] { CancelParts(); });
+    hard_end_ = options_.timers->Schedule(MonotonicNow() + patience, [this] { CancelParts(); });
   } else {
     CancelParts();
   }

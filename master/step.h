@@ -106,6 +106,7 @@ class Step {
   bool over_ GUARDED_BY(mu_) = false;    // every part has answered; of a partial run, the newest call
   std::optional<RunStepResult> result_;  // of a failed Run
   bool fetches_failed_ GUARDED_BY(mu_) = false;
+  bool lost_one_of_two_ GUARDED_BY(mu_) = false;  // a task that has a standby, or is one
   Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;
   absl::Status error_ GUARDED_BY(mu_);
   bool timed_out_ GUARDED_BY(mu_) = false;

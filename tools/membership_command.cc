@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "client/state_moves/hand_over.h"
 #include "client/state_moves/rebalance.h"
+#include "client/state_moves/standby_copies.h"
 #include "core/clock.h"
 #include "distribute/membership/cluster_view.h"
 #include "distribute/transport/membership/membership_client.h"
@@ -35,8 +36,11 @@ void Print(const ClusterView& view, std::ostream& out) {
     out << absl::StrFormat("%s %s %s%s\n", TaskNameOf(member), member.address(), StateName(member.state()),
                            member.incarnation() != 0 ? " joined" : "");
   }
+  for (const Standby& entry : view.standby()) {
+    out << absl::StrFormat("%s stands by for %s\n", entry.standby(), entry.task());
+  }
   for (const Successor& entry : view.successor()) {
-    out << absl::StrFormat("%s has handed over to %s\n", entry.task(), entry.successor());
+    out << absl::StrFormat("%s has been replaced by %s\n", entry.task(), entry.successor());
   }
   if (!view.home().empty()) out << absl::StrFormat("%d variables have moved\n", view.home_size());
 }
@@ -89,6 +93,36 @@ absl::Status RebalanceVariables(const RebalanceCommand& command, std::ostream& o
   options.move.max_pause = command.max_pause;
   Narrate(command.dry_run, out, &options);
   return Rebalance(address, options);
+}
+
+absl::Status ChangeStandbys(const StandbyCommand& command, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOfTarget(command.target));
+  StandbyOptions options{.job = command.job, .count = command.count};
+  options.added = [&out](const std::string& task, const std::string& standby, const StateMoveReport& report) {
+    out << absl::StrFormat("%s stands by for %s: copied %d variables (%d bytes), updates waited for at most %s\n",
+                           standby, task, report.variables, report.bytes,
+                           absl::FormatDuration(absl::Ceil(report.pause, absl::Microseconds(100))))
+        << std::flush;
+  };
+  if (!command.task.empty() && !command.remove) {
+    if (command.on.empty()) return errors::InvalidArgument("--task needs --on, the task that is to stand by for it");
+    ASSIGN_OR_RETURN(const std::string task, TaskOf(command.task));
+    ASSIGN_OR_RETURN(const std::string standby, TaskOf(command.on));
+    ASSIGN_OR_RETURN(const ClusterState state, LookAtCluster(address));
+    ASSIGN_OR_RETURN(const StateMoveReport report, CopyToStandby(address, state, task, standby, options.move));
+    options.added(task, standby, report);
+    return absl::OkStatus();
+  }
+  if (!command.remove) return AddStandbys(address, options);
+  ASSIGN_OR_RETURN(const ClusterView view, MembershipClient(address).GetView(Call()));
+  for (const Standby& entry : view.standby()) {
+    if (!IsOfJob(entry.task(), command.job)) continue;
+    if (!command.task.empty() && entry.task() != TaskOf(command.task).value_or("")) continue;
+    if (!command.on.empty() && entry.standby() != TaskOf(command.on).value_or("")) continue;
+    RETURN_IF_ERROR(RemoveStandby(address, entry.task(), entry.standby()));
+    out << absl::StrFormat("%s no longer stands by for %s\n", entry.standby(), entry.task());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PrintMembers(const std::string& target, std::ostream& out) {

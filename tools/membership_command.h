@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// weir members grpc://HOST:PORT: the cluster's epoch, its tasks with their addresses and states, those that have handed
-// over, and the number of variables that have moved.
+// weir members grpc://HOST:PORT: the cluster's epoch, its tasks with their addresses and states, their standbys, those
+// that have handed over, and the number of variables that have moved.
 absl::Status PrintMembers(const std::string& target, std::ostream& out);
 
 struct DrainCommand {
@@ -24,6 +24,17 @@ struct DrainCommand {
 // weir drain grpc://HOST:PORT TASK: marks the task, moves its variables to others of its job, and prints the tasks as
 // PrintMembers does.
 absl::Status DrainTask(const DrainCommand& command, std::ostream& out);
+
+struct StandbyCommand {
+  std::string target;
+  std::string job = "ps";
+  int count = 1;
+  std::string task, on;  // "/job:ps/task:0": only this one, there
+  bool remove = false;
+};
+// weir standby grpc://HOST:PORT: gives each task of a job standbys, or one task one of them, or ends that; prints a
+// line for each change.
+absl::Status ChangeStandbys(const StandbyCommand& command, std::ostream& out);
 
 struct RebalanceCommand {
   std::string target;

@@ -30,6 +30,21 @@ CommandDocs DrainDocs() {
                      {"2", "A flag is wrong."}}};
 }
 
+CommandDocs StandbyDocs() {
+  return {.description =
+              "Copies what parameter servers hold to others of their job, which make each update from then on before "
+              "the step ends. If a server is lost, its standby takes over within a second: no update is lost, and no "
+              "checkpoint is needed. Updates wait while the copies are made. weir server --standbys does the same by "
+              "itself, also after a server was lost.",
+          .examples = {{"weir standby grpc://127.0.0.1:2222", "Each task of job ps gets a standby"},
+                       {"weir standby --task /job:ps/task:0 --on /job:ps/task:2 grpc://127.0.0.1:2222",
+                        "Server 2 stands by for server 0"},
+                       {"weir standby --remove grpc://127.0.0.1:2222", "No task stands by for another"}},
+          .exit_codes = {{"0", "The standbys have copies."},
+                         {"1", "A copy failed: the lines before say which were made."},
+                         {"2", "A flag is wrong."}}};
+}
+
 CommandDocs RebalanceDocs() {
   return {.description =
               "Moves variables between the tasks of a job while sessions run, so that each has an even share: after "
@@ -74,6 +89,19 @@ void AddMembershipCommands(CommandLine& line) {
     flags->command.timeout = absl::Seconds(flags->timeout);
     return UsageExitCodeOf(DrainTask(flags->command, std::cout));
   });
+
+  auto standby_command = std::make_shared<StandbyCommand>();
+  CLI::App* const standby =
+      line.Add(line.root(), "standby", "Give parameter servers standbys that take over from them", StandbyDocs());
+  standby->add_option("TARGET", standby_command->target, "grpc://HOST:PORT of any task")->required();
+  standby->add_option("--job", standby_command->job, "The job whose tasks get standbys")->capture_default_str();
+  standby->add_option("--count", standby_command->count, "Standbys of each task")
+      ->check(CLI::Range(1, 4))
+      ->capture_default_str();
+  standby->add_option("--task", standby_command->task, "Only of this task: /job:ps/task:0");
+  standby->add_option("--on", standby_command->on, "With --task: the task that stands by for it");
+  standby->add_flag("--remove", standby_command->remove, "Remove standbys instead");
+  line.Runs(standby, [standby_command] { return UsageExitCodeOf(ChangeStandbys(*standby_command, std::cout)); });
 
   struct RebalanceFlags {
     RebalanceCommand command;

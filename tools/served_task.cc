@@ -65,6 +65,10 @@ void ServedTask::Stop(absl::Duration patience) {
   if (transport_service_ != nullptr) transport_service_->AwaitCalls(absl::InfiniteFuture());
   if (reporter_ != nullptr) reporter_->Detach();
   if (runtime_ != nullptr) {
+    {
+      MutexLock lock(worker_mu_);
+      master_ = nullptr;
+    }
     runtime_->StopMaster();
     {
       MutexLock lock(worker_mu_);
@@ -145,7 +149,11 @@ void ServedTask::MakeMembership() {
   }
   membership_->SetObserver([this](const ClusterMembership::Snapshot& cluster) {
     MutexLock lock(worker_mu_);
-    if (worker_ != nullptr) worker_->DropMovedState(cluster);
+    if (worker_ == nullptr) return;
+    worker_->DropMovedState(cluster);
+    if (std::exchange(seen_loss_, cluster.state.loss_epoch()) != cluster.state.loss_epoch()) {
+      if (master_ != nullptr) master_->EndStepsOfLostTasks(cluster.state);
+    }
   });
 }
 
@@ -214,6 +222,7 @@ absl::Status ServedTask::MakeRuntime() {
   {
     MutexLock lock(worker_mu_);
     worker_ = runtime_->worker();
+    master_ = runtime_->master();
   }
   RETURN_IF_ERROR(Annotate(OpenCheckpointStore(), "--checkpoint-store"));
   if (!runtime_->no_gpu_reason().empty()) {

@@ -19,6 +19,7 @@ class GrpcServer;
 class GrpcWorkerService;
 class JoiningTask;
 class LinkPoller;
+class Master;
 class MembershipService;
 class PythonService;
 class Registrar;
@@ -104,6 +105,8 @@ class ServedTask {
   std::string address_, http_address_;
   Mutex worker_mu_;
   Worker* worker_ GUARDED_BY(worker_mu_) = nullptr;  // the runtime's, until that stops
+  Master* master_ GUARDED_BY(worker_mu_) = nullptr;  // the same
+  int64_t seen_loss_ GUARDED_BY(worker_mu_) = 0;     // MovedState::loss_epoch
 };
 
 }  // namespace weir

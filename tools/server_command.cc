@@ -28,6 +28,7 @@
 #include "tools/server.h"
 #include "tools/service_notification.h"
 #include "tools/variables/automatic_balance.h"
+#include "tools/variables/standby_keeper.h"
 #include "tools/variables/variable_share.h"
 
 namespace weir {
@@ -281,11 +282,14 @@ absl::Status RunServer(const ServerCommand& command) {
   if (command.rebalance_every > 0) {
     balance.emplace(server->address(), server->task(), absl::Seconds(command.rebalance_every));
   }
+  std::optional<StandbyKeeper> standbys;
+  if (command.standbys > 0) standbys.emplace(server->address(), server->task(), command.standbys);
   const int signal = WaitForStopSignal();
   Notify(command.environment, "STOPPING=1");
   WEIR_LOG(INFO).With("task", server->task()).With("signal", signal) << "stopping";
   StartWatchdog(kLimit + (share.has_value() ? kHandOverLimit : absl::ZeroDuration()));
   balance.reset();
+  standbys.reset();
   if (share.has_value()) share->HandOver(kHandOverLimit);
   if (const absl::Status stopped = server->Stop(kPatience, kStopLimit); !stopped.ok()) {
     WEIR_LOG(ERROR).With("task", server->task()) << stopped.message() << "; stopped anyway";

@@ -18,6 +18,7 @@ struct ServerCommand {
   std::string advertise;       // "host[:port]" at which others reach a task that joins
   bool no_rebalance = false;   // a parameter server that joins takes no share of variables, and hands none over
   double rebalance_every = 0;  // seconds; 0: the registrar does not even the load of parameter servers
+  int standbys = 0;            // that the registrar keeps of each parameter server
   std::optional<int> port;     // overrides the cluster's
   std::string bind;            // host to listen on
   bool insecure = false;

@@ -81,6 +81,12 @@ void AddTaskFlags(CLI::App& app, ServerCommand& server, int& port) {
       ->check(CLI::Range(0.1, 86400.0))
       ->type_name("SECONDS")
       ->group(kGroup);
+  app.add_option("--standbys", server.standbys,
+                 "Keep so many standbys of each parameter server (--job ps), among the others: they take over if it is "
+                 "lost, without a checkpoint; a flag of the cluster's registrar, which others ignore")
+      ->check(CLI::Range(0, 4))
+      ->type_name("N")
+      ->group(kGroup);
   app.add_option("--cluster-from", server.cluster_from,
                  "Environment to read the cluster from; auto: the first one found")
       ->type_name("auto|tf_config|kubernetes|mpi|torchrun|slurm")

@@ -256,7 +256,9 @@ void MemberTable::Answered(absl::string_view task, absl::Time now, uint64_t inca
 
 void MemberTable::NotReached(absl::string_view task) {
   const auto found = processes_.find(task);
-  if (found != processes_.end()) ++found->second.failures;
+  if (found == processes_.end()) return;
+  ++found->second.failures;
+  found->second.incarnation = 0;  // the process that answers next may be another
 }
 
 absl::StatusOr<StateMove> MemberTable::WithIncarnations(const StateMove& move) const {
@@ -318,6 +320,7 @@ std::vector<std::string> MemberTable::FailOverLost(absl::Time now) {
         if (!IsGone(known.standby(), known.standby_incarnation(), now)) continue;
         RemoveStandby(known.task(), known.standby(), epoch, &view_);
         changes.push_back(absl::StrCat(known.task(), " and ", known.standby(), ", its standby, are lost"));
+        view_.set_loss_epoch(epoch);
         Changed();
         continue;
       }
@@ -329,6 +332,7 @@ std::vector<std::string> MemberTable::FailOverLost(absl::Time now) {
     } else {
       continue;
     }
+    view_.set_loss_epoch(epoch);
     Changed();
   }
   return changes;

@@ -29,7 +29,8 @@ MovedState::MovedState(const ClusterView& view)
     : copied_(view.move().standby()),
       epoch_(view.standby_epoch()),
       move_epoch_(view.move().epoch()),
-      standby_epoch_(view.standby_epoch()) {
+      standby_epoch_(view.standby_epoch()),
+      loss_epoch_(view.loss_epoch()) {
   for (const StateHome& home : view.home()) {
     homes_[ToStateKey(home.state())] = {home.task(), home.epoch()};
     epoch_ = std::max(epoch_, home.epoch());

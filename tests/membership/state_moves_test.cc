@@ -313,7 +313,7 @@ TEST_F(StateMovesTest, AServerOfTheDefinitionGoesAndAnotherTakesOver) {
   ASSERT_TRUE(training.Advance(5));
   const WeirOutput removed = RunWeir("drain --remove " + cluster_->Target("chief", 0) + " /job:ps/task:0");
   EXPECT_EQ(removed.code, 0) << removed.text;
-  EXPECT_THAT(removed.text, HasSubstr("/job:ps/replica:0/task:0 has handed over to /job:ps/replica:0/task:1"));
+  EXPECT_THAT(removed.text, HasSubstr("/job:ps/replica:0/task:0 has been replaced by /job:ps/replica:0/task:1"));
   EXPECT_THAT(cluster_->Terminate("ps", 0).status(), IsOk());
   ASSERT_TRUE(training.Advance(5));
   training.Stop();

@@ -78,7 +78,7 @@ class Training {
           while (!stops_) {
             const absl::Status status = trainer->Train();
             ++(status.ok() ? done_ : failed_);
-            if (!status.ok()) WEIR_LOG(WARNING) << status.ToString();
+            if (!status.ok() && failed_ <= 10) WEIR_LOG(WARNING) << status.ToString();
           }
         }) {}
   ~Training() { Stop(); }
