@@ -202,7 +202,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
 absl::Status ClientGraph::AddStandbys(const MovedState& state, const SessionTasks& tasks, Graph* graph) {
   EffectsOf effects_of(*graph);
   for (const Node* node : graph->nodes()) {
-    if (effects_of(*node).writes_state) standbys_.try_emplace(TaskOfNode(*node));
+    if (effects_of(*node).writes_state || ChangesReplicatedState(*node)) standbys_.try_emplace(TaskOfNode(*node));
   }
   for (auto& [task, standbys] : standbys_) {
     standbys = StandbysOf(state, task);

@@ -24,13 +24,15 @@ void StateUses::Add(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
     std::string standby_for;
     if (const tensorflow::AttrValue* const attr = FindAttr(node->def(), kStandbyForAttr)) standby_for = attr->s();
-    if (std::optional<StateKey> key = ReplicatedKeyOf(*node)) accesses_.push_back({*std::move(key), standby_for});
+    if (std::optional<StateKey> key = ReplicatedKeyOf(*node)) {
+      Access& access = accesses_.emplace_back(Access{*std::move(key), standby_for, {}});
+      if (!StateKeyOf(*node)) access.node = node->def();
+    }
     if (std::optional<StateKey> key = StateKeyOf(*node)) {
       uses_.push_back(DescribeState(*key, *node));
       keys_.push_back(*std::move(key));
     }
-    const bool updates = standby_for.empty() && node->registration() != nullptr && node->registration()->writes_state;
-    if (updates) AddUpdate(*node);
+    if (standby_for.empty() && ChangesReplicatedState(*node)) AddUpdate(*node);
   }
 }
 
@@ -50,8 +52,8 @@ void StateGuard::Add(const std::shared_ptr<StateUses>& uses) {
   if (membership_ == nullptr || uses->accesses_.empty()) return;
   MutexLock lock(mu_);
   for (size_t i = 0; i < uses->keys_.size(); ++i) known_.try_emplace(uses->keys_[i], uses->uses_[i]);
-  for (const auto& [key, standby_for] : uses->accesses_) {
-    if (!known_.contains(key)) known_tables_.insert(key);
+  for (const StateUses::Access& access : uses->accesses_) {
+    if (!access.node.op().empty()) known_tables_.try_emplace(access.key, access.node);
   }
   if (uses->copies_) return;
   all_.erase(std::remove_if(all_.begin(), all_.end(), [](const auto& known) { return known.expired(); }), all_.end());
@@ -66,9 +68,15 @@ std::vector<StateUse> StateGuard::Known() const {
   return known;
 }
 
-std::vector<StateKey> StateGuard::KnownTables() const {
+std::vector<HeldTable> StateGuard::KnownTables() const {
+  std::vector<HeldTable> tables;
   MutexLock lock(mu_);
-  return {known_tables_.begin(), known_tables_.end()};
+  for (const auto& [key, node] : known_tables_) {
+    HeldTable& table = tables.emplace_back();
+    *table.mutable_state() = ToStateName(key);
+    *table.mutable_node() = node;
+  }
+  return tables;
 }
 
 bool StateGuard::Holds(const StateKey& key) const {
@@ -77,7 +85,7 @@ bool StateGuard::Holds(const StateKey& key) const {
 
 absl::Status StateGuard::Check(const StateUses& uses, const MovedState& state) const {
   const bool is_fenced = state.move_epoch() != 0 && state.move_epoch() == fenced_move_;
-  for (const auto& [key, standby_for] : uses.accesses_) {
+  for (const auto& [key, standby_for, node] : uses.accesses_) {
     const std::string home = state.HolderOf(key);
     if (!standby_for.empty()) {
       if (home == standby_for && state.StandsBy(task_, home)) continue;
@@ -200,7 +208,7 @@ std::vector<StateKey> StateGuard::MovedAway(const ClusterMembership::Snapshot& c
     const std::string home = state.HolderOf(key);
     if (home != task_ && state.NextHomeOf(key) != task_ && !state.StandsBy(task_, home)) away.push_back(key);
   }
-  for (const StateKey& key : known_tables_) {
+  for (const auto& [key, node] : known_tables_) {
     const std::string home = state.HolderOf(key);
     if (home != task_ && !state.StandsBy(task_, home)) away.push_back(key);
   }

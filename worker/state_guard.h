@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "core/mutex.h"
 #include "core/status.h"
 #include "distribute/membership/cluster_membership.h"
 #include "graph/graph.h"
 #include "graph/state_key.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace weir {
 
@@ -32,7 +32,8 @@ class StateUses {
   // A variable, as the task's own or as that of the task for which this one stands by.
   struct Access {
     StateKey key;
-    std::string standby_for;  // empty: its own
+    std::string standby_for;   // empty: its own
+    tensorflow::NodeDef node;  // of a table
   };
   std::vector<StateUse> uses_;
   std::vector<StateKey> keys_;         // of `uses_`; of variables that the task has as its own
@@ -67,7 +68,7 @@ class StateGuard {
   // The variables that graphs have used here, also of sessions that have ended.
   std::vector<StateUse> Known() const;
   // The same of tables.
-  std::vector<StateKey> KnownTables() const;
+  std::vector<HeldTable> KnownTables() const;
   // Whether the task holds what it names as its own.
   bool Holds(const StateKey& key) const;
   // Whether another task has taken over from that one.
@@ -91,7 +92,7 @@ class StateGuard {
   std::vector<StateKey> arriving_ GUARDED_BY(mu_);  // by the move in progress in it
   std::vector<std::weak_ptr<StateUses>> all_ GUARDED_BY(mu_);
   absl::flat_hash_map<StateKey, StateUse> known_ GUARDED_BY(mu_);
-  absl::flat_hash_set<StateKey> known_tables_ GUARDED_BY(mu_);
+  absl::flat_hash_map<StateKey, tensorflow::NodeDef> known_tables_ GUARDED_BY(mu_);
 };
 
 }  // namespace weir

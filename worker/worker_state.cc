@@ -63,8 +63,9 @@ void Worker::ListHeldState(ListStateResponse* response) const {
     const StateKey key = ToStateKey(use.state());
     if (state_.Holds(key) && HasValue(key)) *response->add_held() = std::move(use);
   }
-  for (const StateKey& key : state_.KnownTables()) {
-    if (state_.Holds(key) && HasTable(key)) response->add_held_table(key.name);
+  for (HeldTable& table : state_.KnownTables()) {
+    const StateKey key = ToStateKey(table.state());
+    if (state_.Holds(key) && HasTable(key)) *response->add_held_table() = std::move(table);
   }
 }
 
@@ -76,8 +77,8 @@ void Worker::CleanupAllAsync(const CallOptions&, const tensorflow::CleanupAllReq
   for (const StateUse& use : state_.Known()) {
     if (containers.contains(use.state().container())) away.push_back(ContainerHere(ToStateKey(use.state())));
   }
-  for (const StateKey& key : state_.KnownTables()) {
-    if (containers.contains(key.container)) away.push_back(ContainerHere(key));
+  for (const HeldTable& table : state_.KnownTables()) {
+    if (containers.contains(table.state().container())) away.push_back(ContainerHere(ToStateKey(table.state())));
   }
   containers.insert(away.begin(), away.end());
   for (Device* device : options_.devices) {

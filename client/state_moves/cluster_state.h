@@ -16,6 +16,7 @@ namespace weir {
 // together.
 struct VariableGroup {
   std::vector<StateUse> variables;  // by name
+  std::vector<HeldTable> tables;    // of all that a task holds; else empty
   std::string task;                 // that holds them: "/job:ps/replica:0/task:0"
   int64_t bytes = 0;                // of those with a static shape
   int64_t steps = 0;                // of the sessions that use them, since these began
@@ -30,8 +31,8 @@ struct VariableGroup {
 
 struct ClusterState {
   ClusterView view;
-  std::vector<VariableGroup> groups;                       // by the name of their first variable
-  std::map<std::string, std::vector<std::string>> tables;  // that exist, by task
+  std::vector<VariableGroup> groups;                     // by the name of their first variable
+  std::map<std::string, std::vector<HeldTable>> tables;  // that exist, by task
   std::vector<std::string> down;  // tasks that cannot be reached: their masters' sessions have ended
   // Tasks whose sessions are unknown, because they hang; tasks of another runtime, whose sessions do not follow moves.
   std::vector<std::string> hung, foreign;

@@ -13,6 +13,7 @@
 #include "client/ops.h"
 #include "client/session.h"
 #include "client/state_moves/concurrent_calls.h"
+#include "client/state_moves/table_copies.h"
 #include "core/clock.h"
 #include "core/device/device_name.h"
 #include "core/tensor/tensor_shape.h"
@@ -23,6 +24,8 @@
 
 namespace weir {
 namespace {
+
+constexpr absl::Duration kReadTimeout = absl::Seconds(10);
 
 CallOptions Within(absl::Duration timeout) { return {.deadline = MonotonicNow() + timeout}; }
 
@@ -38,27 +41,58 @@ absl::StatusOr<Place> PlaceOn(const StateKey& key, const std::string& task) {
   return Place{origin.OverriddenBy(wanted).ToString(), is_origin ? key.container : ContainerAway(key)};
 }
 
-// Copies variables between two tasks.
+SessionOptions MovingSession(absl::Duration timeout) {
+  SessionOptions options;
+  options.config->set_operation_timeout_in_ms(absl::ToInt64Milliseconds(timeout));
+  auto* const rewrite = options.config->mutable_graph_options()->mutable_rewrite_options();
+  rewrite->add_custom_optimizers()->set_name(kMovesStateOptimizer);
+  return options;
+}
+
+// The owner that the device of a table in parts is, by its map.
+absl::StatusOr<int> OwnerOf(const std::string& address, const HeldTable& table, const TableMap& map) {
+  const Scope scope = Scope::NewRoot();
+  const Output handle = TableHandle(scope, map.table, map.place);
+  const auto parts = ops::EmbeddingMapRead(scope.WithDevice(map.place.device), handle);
+  RETURN_IF_ERROR(scope.status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::Connect(absl::StrCat("grpc://", address), scope, MovingSession(kReadTimeout)));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> read, session->Run({parts.tasks}));
+  ASSIGN_OR_RETURN(const DeviceName device, DeviceName::ParseFull(table.state().device()));
+  for (int i = 0; i < read[0].NumElements(); ++i) {
+    const absl::StatusOr<DeviceName> task = DeviceName::Parse(std::string(read[0].flat<tstring>()[i]));
+    if (task.ok() && task->IsCompatibleWith(device)) return i;
+  }
+  return errors::FailedPrecondition("Table '", table.state().name(), "' of ", table.state().device(),
+                                    " is not in the map of its parts");
+}
+
+// Copies variables and tables between two tasks.
 class Copier {
  public:
+  // `maps` are those of tables in parts, by the tables' position.
   static absl::StatusOr<std::unique_ptr<Copier>> Prepare(const std::string& address, const VariableGroup& group,
-                                                         const std::string& task, absl::Duration max_pause) {
+                                                         const std::string& task, absl::Duration max_pause,
+                                                         const std::map<size_t, TableMap>& maps = {}) {
     auto copier = std::unique_ptr<Copier>(new Copier);
-    if (group.variables.empty()) return copier;
+    if (group.variables.empty() && group.tables.empty()) return copier;
     for (const StateUse& use : group.variables) RETURN_IF_ERROR(copier->Add(use, group.task, task));
+    for (size_t i = 0; i < group.tables.size(); ++i) {
+      const auto map = maps.find(i);
+      RETURN_IF_ERROR(copier->AddTable(group.tables[i], group.task, task, map == maps.end() ? nullptr : &map->second));
+    }
     RETURN_IF_ERROR(copier->scope_.status());
-    SessionOptions options;
-    options.config->set_operation_timeout_in_ms(absl::ToInt64Milliseconds(max_pause));
-    for (const std::string& end : {group.task, task}) options.config->add_device_filters(end);
-    auto* const rewrite = options.config->mutable_graph_options()->mutable_rewrite_options();
-    rewrite->add_custom_optimizers()->set_name(kMovesStateOptimizer);
+    SessionOptions options = MovingSession(max_pause);
+    if (maps.empty()) {
+      for (const std::string& end : {group.task, task}) options.config->add_device_filters(end);
+    }
     ASSIGN_OR_RETURN(copier->session_, Session::Connect(absl::StrCat("grpc://", address), copier->scope_, options));
     // Registers the graphs, which takes most of the time.
     ASSIGN_OR_RETURN(copier->are_initialized_, copier->session_->MakeCallable({}, copier->flags_));
     ASSIGN_OR_RETURN(copier->copy_all_, copier->session_->MakeCallable({}, {}, copier->copies_));
     ASSIGN_OR_RETURN(copier->initialized_, copier->CountInitialized());
     // Opens links between the tasks, and touches the memory that the copy will need. Changes no variable.
-    if (copier->initialized_ == static_cast<int>(group.variables.size())) {
+    if (copier->initialized_ == static_cast<int>(copier->copies_.size())) {
       for (int rounds = 0; rounds < 2; ++rounds) {
         const absl::Time began = MonotonicNow();
         RETURN_IF_ERROR(copier->session_->RunTargets(copier->transfers_));
@@ -121,6 +155,19 @@ class Copier {
     const Output value = ops::Identity(source, ref);
     transfers_.push_back(ops::Identity(target, value).op());
     copies_.push_back(ops::Assign(target, variable(target, to), value, {.validate_shape = false}).op());
+    return absl::OkStatus();
+  }
+
+  absl::Status AddTable(const HeldTable& table, const std::string& from_task, const std::string& to_task,
+                        const TableMap* map) {
+    const StateKey key = ToStateKey(table.state());
+    ASSIGN_OR_RETURN(const Place from, PlaceOn(key, from_task));
+    ASSIGN_OR_RETURN(const Place to, PlaceOn(key, to_task));
+    ASSIGN_OR_RETURN(const TableCopy copy,
+                     AddTableCopy(scope_, table, {from.device, from.container}, {to.device, to.container}, map));
+    flags_.push_back(copy.has_value);
+    transfers_.push_back(copy.transfer);
+    copies_.push_back(copy.copy);
     return absl::OkStatus();
   }
 
@@ -198,12 +245,28 @@ absl::StatusOr<VariableGroup> AllOn(const std::string& task, const ClusterState&
     all.variables.insert(all.variables.end(), group.variables.begin(), group.variables.end());
   }
   const auto tables = state.tables.find(task);
-  if (tables == state.tables.end() || tables->second.empty()) return all;
-  return errors::FailedPrecondition("Task ", task, " has table '", tables->second.front(),
-                                    "', which is not copied to a standby: add the standby before the table is made");
+  if (tables != state.tables.end()) all.tables = tables->second;
+  return all;
 }
 
-// Variables that were made since the cluster was looked at.
+// The map of a table in parts; fails if no task has it.
+absl::StatusOr<TableMap> FindMap(const std::string& address, const HeldTable& table, const ClusterState& state) {
+  const std::string name = MapOf(table);
+  for (const auto& [task, tables] : state.tables) {
+    for (const HeldTable& candidate : tables) {
+      if (candidate.state().name() != name || candidate.state().container() != table.state().container()) continue;
+      TableMap map{.table = candidate};
+      ASSIGN_OR_RETURN(const Place place, PlaceOn(ToStateKey(candidate.state()), task));
+      map.place = {place.device, place.container};
+      ASSIGN_OR_RETURN(map.self, OwnerOf(address, table, map));
+      return map;
+    }
+  }
+  return errors::FailedPrecondition("Table '", table.state().name(), "' is divided into parts, and no task has '", name,
+                                    "', the map of these");
+}
+
+// Variables and tables that were made since the cluster was looked at.
 absl::Status CheckHasOnly(const VariableGroup& all, const ListStateResponse& held) {
   std::set<StateKey> known;
   for (const StateUse& use : all.variables) known.insert(ToStateKey(use.state()));
@@ -211,8 +274,12 @@ absl::Status CheckHasOnly(const VariableGroup& all, const ListStateResponse& hel
     if (known.contains(ToStateKey(use.state()))) continue;
     return errors::Aborted("Variable '", use.state().name(), "' of ", all.task, " was made meanwhile: try again");
   }
-  if (held.held_table().empty()) return absl::OkStatus();
-  return errors::Aborted("Table '", held.held_table(0), "' of ", all.task, " was made meanwhile: try again");
+  for (const HeldTable& table : all.tables) known.insert(ToStateKey(table.state()));
+  for (const HeldTable& table : held.held_table()) {
+    if (known.contains(ToStateKey(table.state()))) continue;
+    return errors::Aborted("Table '", table.state().name(), "' of ", all.task, " was made meanwhile: try again");
+  }
+  return absl::OkStatus();
 }
 
 // From its beginning to its end, with the copy in between.
@@ -292,7 +359,13 @@ absl::StatusOr<StateMoveReport> CopyToStandby(const std::string& address, const 
   RETURN_IF_ERROR(state.CheckSessionsFollow());
   ASSIGN_OR_RETURN(const VariableGroup all, AllOn(task, state));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(state.view, options.hold_timeout));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier, Copier::Prepare(address, all, standby, options.max_pause));
+  std::map<size_t, TableMap> maps;
+  for (size_t i = 0; i < all.tables.size(); ++i) {
+    if (MapOf(all.tables[i]).empty()) continue;
+    ASSIGN_OR_RETURN(maps[i], FindMap(address, all.tables[i], state));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Copier> copier,
+                   Copier::Prepare(address, all, standby, options.max_pause, maps));
   if (copier->estimate() > options.max_pause) {
     return errors::DeadlineExceeded("Copying the variables of ", task, " (", all.bytes, " bytes) would take about ",
                                     absl::FormatDuration(copier->estimate()), ", longer than steps may wait, ",

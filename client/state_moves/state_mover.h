@@ -39,9 +39,10 @@ absl::StatusOr<StateMoveReport> MoveVariables(const std::string& address, const 
                                               const VariableGroup& group, const std::string& task,
                                               const StateMoveOptions& options = {});
 
-// Copies all variables of `task` to `standby`, which stands by for it from then on: masters make each update of the
-// task there as well. Steps that change what the task holds wait meanwhile. Like MoveVariables, and FAILED_PRECONDITION
-// for a task with state that is not copied: tables with a value, and variables that functions may change.
+// Copies all variables and tables of `task` to `standby`, which stands by for it from then on: masters make each update
+// of the task there as well. Steps that change what the task holds wait meanwhile. Like MoveVariables, and
+// FAILED_PRECONDITION for a task with variables that functions may change, UNIMPLEMENTED for tables that cannot be
+// copied.
 absl::StatusOr<StateMoveReport> CopyToStandby(const std::string& address, const ClusterState& state,
                                               const std::string& task, const std::string& standby,
                                               const StateMoveOptions& options = {});

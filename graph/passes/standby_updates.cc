@@ -6,6 +6,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
@@ -14,6 +15,13 @@
 
 namespace weir {
 namespace {
+
+bool MovesParts(const Node& node) {
+  static const auto* const kOps =
+      new absl::flat_hash_set<std::string>({"EmbeddingTableOwn", "EmbeddingTableReceive", "EmbeddingTableAdopt",
+                                            "EmbeddingMapSet", "EmbeddingMapSeal", "EmbeddingMapCommit"});
+  return kOps->contains(node.op());
+}
 
 bool CarriesHandle(DataType type) { return type == DT_RESOURCE || IsRefType(type); }
 
@@ -60,10 +68,10 @@ class StandbyCopies {
       : options_(options), sides_(sides), standby_(std::move(standby)), graph_(graph) {}
 
   absl::Status Add() {
-    for (const Node* update : sides_.updates()) {
-      if (!Keeps(*update)) continue;
-      ASSIGN_OR_RETURN(const bool copied, IsCopied(*update));
-      if (copied) Put(graph_->node(update->id()));
+    for (Node* node : graph_->nodes()) {
+      if ((!sides_.IsUpdate(*node) && !MovesParts(*node)) || !Keeps(*node)) continue;
+      ASSIGN_OR_RETURN(const bool copied, IsCopied(*node));
+      if (copied) Put(node);
     }
     for (size_t i = 0; i < originals_.size(); ++i) {
       for (const Edge* edge : originals_[i]->in_edges()) {
@@ -91,7 +99,7 @@ class StandbyCopies {
 
   // False for an update of something else than state that standbys keep.
   absl::StatusOr<bool> IsCopied(const Node& update) const {
-    if (update.registration() == nullptr || !update.registration()->writes_state) {
+    if (!ChangesReplicatedState(update)) {
       return CannotCopy(update, "it updates variables within a function");
     }
     const Node* const handle = HandleOf(update);
@@ -136,7 +144,7 @@ class StandbyCopies {
       SetNodeAttr("container", ContainerOn(*key, standby_), &def);
       SetNodeAttr("shared_name", key->name, &def);
     }
-    if (ReplicatedKeyOf(node) || sides_.IsUpdate(node)) SetNodeAttr(kStandbyForAttr, options_.task(node), &def);
+    if (ReplicatedKeyOf(node) || ChangesReplicatedState(node)) SetNodeAttr(kStandbyForAttr, options_.task(node), &def);
     def.set_name(graph_->UniqueName(absl::StrCat(node.name(), "/_standby/", *task.job, "_", *task.task)));
     def.set_device(there);
     ASSIGN_OR_RETURN(Node* const copy, graph_->AddNode(std::move(def)));
@@ -156,6 +164,8 @@ class StandbyCopies {
         RETURN_IF_ERROR(graph_->AddEdge(source, edge->src_output, copy, edge->dst_input).status());
       }
     }
+    // A move that its map rejects has no effect on the standby either.
+    if (original.op() == "EmbeddingMapCommit") graph_->AddControlEdge(graph_->node(original.id()), copy);
     return absl::OkStatus();
   }
 
@@ -170,15 +180,20 @@ class StandbyCopies {
 
 }  // namespace
 
+bool ChangesReplicatedState(const Node& node) {
+  return MovesParts(node) || (node.registration() != nullptr && node.registration()->writes_state);
+}
+
 absl::Status AddStandbyUpdates(const StandbyUpdatesOptions& options, Graph* graph) {
   EffectsOf effects_of(*graph);
   ASSIGN_OR_RETURN(const Sides sides, Sides::Of(*graph, &effects_of));
   absl::btree_set<std::string> standbys;
   absl::flat_hash_map<const Node*, std::vector<std::string>> standbys_of;
-  for (const Node* update : sides.updates()) {
-    std::vector<std::string> of_task = options.standbys_of(options.task(*update));
+  for (const Node* node : graph->nodes()) {
+    if (!sides.IsUpdate(*node) && !MovesParts(*node)) continue;
+    std::vector<std::string> of_task = options.standbys_of(options.task(*node));
     standbys.insert(of_task.begin(), of_task.end());
-    if (!of_task.empty()) standbys_of[update] = std::move(of_task);
+    if (!of_task.empty()) standbys_of[node] = std::move(of_task);
   }
   for (const std::string& standby : standbys) RETURN_IF_ERROR(StandbyCopies(options, sides, standby, graph).Add());
   for (const auto& [update, of_task] : standbys_of) {

@@ -15,6 +15,10 @@ inline constexpr char kStandbysAttr[] = "_weir_standbys";
 // The attribute of nodes that use a standby's copy of a variable, a string: the task for which theirs stands by.
 inline constexpr char kStandbyForAttr[] = "_weir_standby_for";
 
+// Whether the node changes state of which standbys keep copies: an update, or an op by which parts of embedding tables
+// move, which is none for the commit.
+bool ChangesReplicatedState(const Node& node);
+
 struct StandbyUpdatesOptions {
   // The task of a placed node.
   std::function<std::string(const Node&)> task;
@@ -22,8 +26,8 @@ struct StandbyUpdatesOptions {
   std::function<std::vector<std::string>(const std::string& task)> standbys_of;
 };
 
-// For a whole graph, placed but not yet partitioned, before AddStepCommit. Each update (Op::WritesState) of a variable
-// or table on a task with standbys gets a copy on each of them:
+// For a whole graph, placed but not yet partitioned, before AddStepCommit. Each node that changes a variable or table
+// on a task with standbys gets a copy on each of them:
 // - It uses the standby's copy of the variable, in the container that state_key.h names (ContainerOn).
 // - It has the same inputs from other tasks and from nodes that run before the step's decision.
 // - It follows copies of the updates that the original follows. Values that the task computes after such updates,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "core/device/shared_handle.h"
+#include "graph/state_key.h"
 
 namespace weir {
 namespace {
@@ -22,7 +24,10 @@ absl::StatusOr<ResourceName> ResourceName::Read(OpKernelConstruction& ctx, bool 
   ResourceName where;
   if (ctx.HasAttr("container")) RETURN_IF_ERROR(ctx.GetAttr("container", &where.container));
   if (ctx.HasAttr("shared_name")) RETURN_IF_ERROR(ctx.GetAttr("shared_name", &where.name));
-  if (!where.container.empty() && !IsContainerName(where.container)) {
+  // A master names a container of another task's tables that way.
+  const std::optional<StateKey> away = KeyOfContainerAway(where.container, where.name);
+  const std::string& container = away ? away->container : where.container;
+  if (!container.empty() && !IsContainerName(container)) {
     return errors::InvalidArgument("container contains invalid characters: ", where.container);
   }
   if (!where.name.empty() && where.name[0] == '_') {

@@ -4,6 +4,9 @@
 #include <string>
 #include <thread>
 
+#include "client/embedding/embedding_variable.h"
+#include "client/gradients.h"
+#include "client/ops.h"
 #include "client/state_moves/state_mover.h"
 #include "core/files/scratch_directory_testing.h"
 #include "core/testing.h"
@@ -195,6 +198,81 @@ TEST_F(StandbyTest, CommandsAddShowAndRemoveStandbys) {
   EXPECT_EQ(removed.code, 0) << removed.text;
   EXPECT_EQ(View().standby_size(), 1);
 }
+
+// Pushes and inserts the number of each step into tables of the first server.
+class TableTrainer {
+ public:
+  explicit TableTrainer(const std::string& target, int64_t parts) {
+    const Scope ps = scope_.WithDevice(kPs0), worker = scope_.WithDevice(kWorker0);
+    EmbeddingVariableOptions options{.width = 4, .devices = {kPs0}};
+    options.optimizer = {.kind = EmbeddingOptimizer::Kind::kAdagrad, .learning_rate = 0.5};
+    options.parts = parts;
+    if (parts > 0) options.devices.push_back("/job:ps/task:2"), options.initial_devices = 1;
+    rows_ = EmbeddingVariable::Make(scope_.WithName("rows"), options);
+    names_ = ops::MutableHashTableV2(ps, DT_INT64, DT_INT64, {.shared_name = "names"});
+    step_ = ops::Placeholder(worker, DT_INT64);
+    const Output keys = ops::Reshape(worker, step_, AsTensor<int32_t>({1}));
+    const EmbeddingPull pull = rows_.Pull(worker, keys);
+    const Output loss = ops::Sum(worker, ops::Square(worker, ops::Sub(worker, rows_.Embed(worker, pull), 3.0f)),
+                                 AsTensor<int32_t>({0, 1}));
+    const std::vector<Gradient> gradients = Gradients(worker, {loss}, {pull.unique});
+    train_ = {rows_.Push(worker, pull, gradients[0], step_),
+              ops::LookupTableInsertV2(ps, names_, keys, ops::Mul(worker, keys, AsScalar<int64_t>(10)))};
+    const Output all = ops::Range(worker, AsScalar<int64_t>(0), AsScalar<int64_t>(kSteps), AsScalar<int64_t>(1));
+    read_ = {rows_.Embed(worker, rows_.Pull(worker, all)),
+             ops::LookupTableFindV2(ps, names_, all, AsScalar<int64_t>(-1))};
+    EXPECT_THAT(scope_.status(), IsOk());
+    auto session = Session::Connect(target, scope_);
+    EXPECT_THAT(session.status(), IsOk());
+    if (session.ok()) session_ = *std::move(session);
+  }
+  absl::Status Initialize() { return session_->RunTargets({rows_.initializer()}); }
+  absl::Status Train(int64_t step) {
+    return session_->Run({{step_, AsScalar<int64_t>(step % kSteps)}}, {}, train_).status();
+  }
+  absl::StatusOr<std::vector<Tensor>> Read() { return session_->Run(read_); }
+
+  static constexpr int64_t kSteps = 8;
+
+ private:
+  Scope scope_ = Scope::NewRoot();
+  EmbeddingVariable rows_;
+  Output names_, step_;
+  std::vector<Operation> train_;
+  std::vector<Output> read_;
+  std::unique_ptr<Session> session_;
+};
+
+class StandbyTablesTest : public StandbyTest, public testing::WithParamInterface<int64_t> {};
+
+// Kept from the beginning on, and copied with the rows that they have.
+TEST_P(StandbyTablesTest, AStandbyKeepsTables) {
+  std::vector<std::vector<Tensor>> results;
+  for (const bool disturbed : {false, true}) {
+    Start(3);
+    TableTrainer trainer(cluster_->Target("chief", 0), GetParam());
+    if (disturbed) {
+      ASSERT_THAT(Protect(0, 1), IsOk());
+    }
+    ASSERT_THAT(trainer.Initialize(), IsOk());
+    for (int64_t step = 0; step < 20; ++step) ASSERT_THAT(trainer.Train(step), IsOk()) << step;
+    if (disturbed) {
+      cluster_->Kill("ps", 0);
+      ASSERT_THAT(trainer.Train(20), IsOk());
+      ASSERT_THAT(cluster_->Restart("ps", 0), IsOk());
+      ASSERT_THAT(Protect(1, 0), IsOk());
+    } else {
+      ASSERT_THAT(trainer.Train(20), IsOk());
+    }
+    for (int64_t step = 21; step < 40; ++step) ASSERT_THAT(trainer.Train(step), IsOk()) << step;
+    if (disturbed) cluster_->Kill("ps", 1);
+    for (int64_t step = 40; step < 50; ++step) ASSERT_THAT(trainer.Train(step), IsOk()) << step;
+    ASSERT_OK_AND_ASSIGN(results.emplace_back(), trainer.Read());
+  }
+  for (int i = 0; i < 2; ++i) ExpectTensorEqual(results[1][i], results[0][i]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, StandbyTablesTest, testing::Values(0, 8));
 
 }  // namespace
 }  // namespace weir

@@ -1,0 +1,42 @@
+// Copies tables between tasks.
+#pragma once
+
+#include <string>
+
+#include "client/scope.h"
+#include "core/status.h"
+#include "weir/membership.pb.h"
+
+namespace weir {
+
+// Where a task keeps a table.
+struct TablePlace {
+  std::string device, container;
+};
+
+// Nodes that copy a table.
+struct TableCopy {
+  Output has_value;    // on the source
+  Operation transfer;  // sends the content, and drops it on the target
+  Operation copy;      // replaces the target's table
+};
+
+// A map of an embedding's parts, on the task that has it.
+struct TableMap {
+  HeldTable table;
+  TablePlace place;
+  int self = 0;  // the owner that the source of the copy is, by this map
+};
+
+// Adds nodes for tables of keys and values, embedding tables and their maps. `map` is that of an embedding table in
+// parts, null for others. UNIMPLEMENTED, naming it, for other tables.
+absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const TablePlace& from,
+                                       const TablePlace& to, const TableMap* map);
+
+// The handle of a table on a task.
+Output TableHandle(const Scope& scope, const HeldTable& table, const TablePlace& place);
+
+// The name of the map of an embedding table in parts; empty for other tables.
+std::string MapOf(const HeldTable& table);
+
+}  // namespace weir
