@@ -49,19 +49,22 @@ SessionOptions MovingSession(absl::Duration timeout) {
   return options;
 }
 
-// The owner that the device of a table in parts is, by its map.
-absl::StatusOr<int> OwnerOf(const std::string& address, const HeldTable& table, const TableMap& map) {
+// The map as it is, and the owner that the device of a table in parts is by it.
+absl::Status ReadMap(const std::string& address, const HeldTable& table, TableMap* map) {
   const Scope scope = Scope::NewRoot();
-  const Output handle = TableHandle(scope, map.table, map.place);
-  const auto parts = ops::EmbeddingMapRead(scope.WithDevice(map.place.device), handle);
+  const Output handle = TableHandle(scope, map->table, map->place);
+  const auto parts = ops::EmbeddingMapRead(scope.WithDevice(map->place.device), handle);
   RETURN_IF_ERROR(scope.status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::Connect(absl::StrCat("grpc://", address), scope, MovingSession(kReadTimeout)));
-  ASSIGN_OR_RETURN(const std::vector<Tensor> read, session->Run({parts.tasks}));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> read, session->Run({parts.tasks, parts.epoch}));
+  map->epoch = read[1].scalar<int64_t>();
+  if (table.node().op() == "EmbeddingMap") return absl::OkStatus();
   ASSIGN_OR_RETURN(const DeviceName device, DeviceName::ParseFull(table.state().device()));
   for (int i = 0; i < read[0].NumElements(); ++i) {
+    map->self = i;
     const absl::StatusOr<DeviceName> task = DeviceName::Parse(std::string(read[0].flat<tstring>()[i]));
-    if (task.ok() && task->IsCompatibleWith(device)) return i;
+    if (task.ok() && task->IsCompatibleWith(device)) return absl::OkStatus();
   }
   return errors::FailedPrecondition("Table '", table.state().name(), "' of ", table.state().device(),
                                     " is not in the map of its parts");
@@ -109,8 +112,10 @@ class Copier {
   // Returns the number of variables that have a value.
   absl::StatusOr<int> Copy() {
     if (copies_.empty()) return 0;
-    if (const absl::Status all = copy_all_->Run({}).status(); !absl::IsFailedPrecondition(all)) {
-      return all.ok() ? absl::StatusOr<int>(static_cast<int>(copies_.size())) : all;
+    if (initialized_ == static_cast<int>(copies_.size())) {
+      const absl::Status all = copy_all_->Run({}).status();
+      if (all.ok()) return initialized_;
+      if (!absl::IsFailedPrecondition(all)) return all;
     }
     // Some have no value.
     ASSIGN_OR_RETURN(const std::vector<Tensor> flags, are_initialized_->Run({}));
@@ -258,7 +263,7 @@ absl::StatusOr<TableMap> FindMap(const std::string& address, const HeldTable& ta
       TableMap map{.table = candidate};
       ASSIGN_OR_RETURN(const Place place, PlaceOn(ToStateKey(candidate.state()), task));
       map.place = {place.device, place.container};
-      ASSIGN_OR_RETURN(map.self, OwnerOf(address, table, map));
+      RETURN_IF_ERROR(ReadMap(address, table, &map));
       return map;
     }
   }

@@ -38,12 +38,13 @@ TableCopy CopyEmbedding(const Scope& source, const Scope& target, const Output& 
   return copy;
 }
 
-TableCopy CopyMap(const Scope& source, const Scope& target, const Output& from, const Output& to) {
+TableCopy CopyMap(const Scope& source, const Scope& target, const Output& from, const Output& to, int64_t epoch) {
   TableCopy copy;
   const auto parts = ops::EmbeddingMapRead(source, from);
-  copy.has_value = ops::Greater(source, ops::Size(source, parts.owners), Tensor::Scalar<int32_t>(0));
+  copy.has_value = ops::Equal(source, parts.epoch, Tensor::Scalar<int64_t>(epoch));
   copy.transfer = ops::Identity(target, parts.owners).op();
   copy.copy = ops::EmbeddingMapSet(target, to, parts.owners, parts.tasks);
+  if (copy.copy.node() != nullptr) SetNodeAttr("_weir_epoch", epoch, copy.copy.node()->mutable_def());
   return copy;
 }
 
@@ -75,6 +76,7 @@ Output TableHandle(const Scope& scope, const HeldTable& table, const TablePlace&
 std::string MapOf(const HeldTable& table) {
   int64_t parts = 0;
   GetNodeAttr(table.node(), "parts", &parts).IgnoreError();
+  if (table.node().op() == "EmbeddingMap") return table.state().name();
   if (table.node().op() != "EmbeddingTable" || parts == 0) return "";
   return absl::StrCat(absl::StripSuffix(table.state().name(), kTableSuffix), kMapSuffix);
 }
@@ -90,7 +92,7 @@ absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& tabl
   const Scope source = scope.WithDevice(from.device), target = scope.WithDevice(to.device);
   const Output old_table = TableHandle(scope, table, from), new_table = TableHandle(scope, table, to);
   TableCopy copy = op == "EmbeddingTable" ? CopyEmbedding(source, target, old_table, new_table, map)
-                   : op == "EmbeddingMap" ? CopyMap(source, target, old_table, new_table)
+                   : op == "EmbeddingMap" ? CopyMap(source, target, old_table, new_table, map->epoch)
                                           : CopyLookup(source, target, table, old_table, new_table);
   RETURN_IF_ERROR(scope.status());
   return copy;

@@ -25,18 +25,19 @@ struct TableCopy {
 struct TableMap {
   HeldTable table;
   TablePlace place;
-  int self = 0;  // the owner that the source of the copy is, by this map
+  int self = 0;       // the owner that the source of the copy is, by this map
+  int64_t epoch = 0;  // when it was read; a map that has another one by then has no value to copy
 };
 
-// Adds nodes for tables of keys and values, embedding tables and their maps. `map` is that of an embedding table in
-// parts, null for others. UNIMPLEMENTED, naming it, for other tables.
+// Adds nodes for tables of keys and values, embedding tables and their maps. `map` is the map itself or, of an
+// embedding table in parts, its map; null for others. UNIMPLEMENTED, naming it, for other tables.
 absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const TablePlace& from,
                                        const TablePlace& to, const TableMap* map);
 
 // The handle of a table on a task.
 Output TableHandle(const Scope& scope, const HeldTable& table, const TablePlace& place);
 
-// The name of the map of an embedding table in parts; empty for other tables.
+// The name of the map of an embedding table in parts, or of a map itself; empty for other tables.
 std::string MapOf(const HeldTable& table);
 
 }  // namespace weir

@@ -33,6 +33,7 @@ EmbeddingVariable MakeEmbedding(const Scope& scope, const std::string& name, con
     embedding.parts = kParts;
     embedding.initial_devices = options.ps;
   }
+  if (options.synchronous) embedding.synchronous_workers = options.workers;
   for (int i = 0; i < options.ps + options.spare_ps; ++i) embedding.devices.push_back(absl::StrCat("/job:ps/task:", i));
   return EmbeddingVariable::Make(scope.WithName(name), embedding);
 }
@@ -82,8 +83,9 @@ Model BuildModel(const Scope& scope, const ModelOptions& options) {
     const Output square = SumOver(inner, ops::Square(inner, forward.error), 0);
     const std::vector<Gradient> of_rows = Gradients(inner, {square}, {forward.users.unique, forward.items.unique});
     if (of_rows.size() != 2) return model;  // the error is in the scope
-    pushes.push_back(model.users.Push(inner, forward.users, of_rows[0], model.global_step.value()));
-    pushes.push_back(model.items.Push(inner, forward.items, of_rows[1], model.global_step.value()));
+    const int number = options.synchronous ? i : 0;
+    pushes.push_back(model.users.Push(inner, forward.users, of_rows[0], model.global_step.value(), number));
+    pushes.push_back(model.items.Push(inner, forward.items, of_rows[1], model.global_step.value(), number));
   }
   const double share = 1.0 / static_cast<double>(losses.size());
   model.loss = ops::Mul(scope.WithName("loss"), ops::AddN(scope, losses), share);

@@ -14,6 +14,8 @@ struct ModelOptions {
   int workers = 0;   // one replica on each /job:worker/task:i; 0: one replica, placed by the session
   int ps = 0;        // a part of each embedding on each /job:ps/task:i
   int spare_ps = 0;  // further ps tasks, to which parts can move
+  // Rows get the sum of all workers' gradients, added in the order of workers, so that equal runs end with equal rows.
+  bool synchronous = false;
   int64_t width = 8;
   double learning_rate = 0.15;
 };

@@ -1,7 +1,11 @@
 // Learns from ratings with embeddings that grow as users and items arrive.
 // recommender                                    in this process
-// recommender --demo --weir weir                 starts 2 ps and 2 workers, and kills one ps
-// recommender --demo --grow --weir weir          the same, and moves a share of the rows to a third ps
+// recommender --demo --weir weir                 starts 3 ps that stand by for each other and 2 workers. Rows move to
+// the
+//                                                third ps, one ps is killed, and rows leave the third again: the model
+//                                                is the same as that of an undisturbed run
+// recommender --demo --no-standbys --weir weir   starts 2 ps and 2 workers, and kills one ps: its rows come from a
+//                                                checkpoint. With --grow, a third ps gets a share of the rows
 // recommender --target grpc://…                  on a cluster with jobs ps and worker
 
 #include <stdlib.h>
@@ -28,7 +32,7 @@ namespace {
 
 struct Flags {
   std::string weir, target, directory;
-  bool demo = false, grow = false;
+  bool demo = false, grow = false, no_standbys = false;
   int ps = 2, workers = 2;
   int64_t steps = 600;
   int batch = 512;  // a worker
@@ -41,6 +45,7 @@ constexpr int64_t kTestRatings = 20000;
 constexpr uint64_t kTestStream = 1'000'000;
 // Fraction of the variance of unseen ratings.
 constexpr double kExpectedR2 = 0.85;
+constexpr int kMoveAttempts = 5;
 constexpr absl::Duration kStopPatience = absl::Seconds(3);
 
 absl::StatusOr<std::string> MakeDirectory() {
@@ -84,20 +89,19 @@ class Growth {
 
   void Start(int64_t step) {
     absl::PrintF("\n>>> Step %d: /job:ps/task:%d gets its share of the rows.\n", step, tasks_ - 1);
-    thread_ = std::thread([this] {
-      for (EmbeddingParts& parts : parts_) {
-        const auto report = parts.Balance(std::vector<bool>(tasks_, true), EmbeddingParts::LoadMeasure::kBytes);
-        status_.Update(report.status());
-        if (!report.ok()) return;
-        absl::PrintF(">>> %d parts with %d rows moved; steps were blocked for %.1f ms.\n", report->parts, report->rows,
-                     absl::ToDoubleMilliseconds(report->pause));
-      }
-    });
+    Balance(/*last_has_rows=*/true);
+  }
+  void Revert(int64_t step) {
+    absl::PrintF("\n>>> Step %d: the rows of /job:ps/task:%d return to the others.\n", step, tasks_ - 1);
+    Balance(/*last_has_rows=*/false);
   }
   void Wait() {
     if (thread_.joinable()) thread_.join();
   }
-  // Prints the final rows of each task; an error if the last one has less than half of its share.
+  // Of the moves, once they have ended.
+  const absl::Status& status() const { return status_; }
+  // Prints the final rows of each task; an error if the last one has less than half of its share, or has rows although
+  // they were to leave it.
   absl::Status Finish() {
     Wait();
     RETURN_IF_ERROR(status_);
@@ -109,12 +113,35 @@ class Growth {
         absl::PrintF("%s%d rows on /job:ps/task:%d", i == 0 ? "" : ", ", state.OnDevice(i).keys, i);
       }
       absl::PrintF(".\n");
-      if (2 * tasks_ * state.OnDevice(tasks_ - 1).keys < all) return errors::Internal("The last task has too few rows");
+      const int64_t last = state.OnDevice(tasks_ - 1).keys;
+      if (last_has_rows_ && 2 * tasks_ * last < all) return errors::Internal("The last task has too few rows");
+      if (!last_has_rows_ && last > 0) return errors::Internal("The last task still has rows");
     }
     return absl::OkStatus();
   }
 
  private:
+  void Balance(bool last_has_rows) {
+    last_has_rows_ = last_has_rows;
+    Wait();
+    thread_ = std::thread([this, last_has_rows] {
+      std::vector<bool> may_have(tasks_, true);
+      may_have.back() = last_has_rows;
+      for (EmbeddingParts& parts : parts_) {
+        auto report = parts.Balance(may_have, EmbeddingParts::LoadMeasure::kBytes);
+        // A server may have been lost, or may have got a standby, meanwhile.
+        for (int attempt = 1; attempt < kMoveAttempts && absl::IsAborted(report.status()); ++attempt) {
+          report = parts.Balance(may_have, EmbeddingParts::LoadMeasure::kBytes);
+        }
+        status_.Update(report.status());
+        if (!report.ok()) return;
+        absl::PrintF(">>> %d parts with %d rows moved; steps were blocked for %.1f ms.\n", report->parts, report->rows,
+                     absl::ToDoubleMilliseconds(report->pause));
+      }
+    });
+  }
+
+  bool last_has_rows_ = true;
   const int tasks_;
   std::vector<EmbeddingParts> parts_;
   std::thread thread_;
@@ -134,13 +161,42 @@ absl::Status PrintCheckpoints(const std::string& directory) {
   return absl::OkStatus();
 }
 
-absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster* cluster) {
+enum class Trouble {
+  kNone,
+  kRestart,   // a parameter server is killed, and its rows are restored
+  kFailOver,  // rows move to the last server, one is killed, and rows leave the last one
+};
+
+// Hooks that make the trouble.
+std::vector<std::shared_ptr<TrainingHook>> TroubleHooks(const Flags& flags, Trouble trouble, Growth* growth,
+                                                        ProcessCluster* cluster) {
+  std::vector<std::shared_ptr<TrainingHook>> hooks;
+  const auto at = [&hooks](int64_t step, std::function<void(int64_t)> action) {
+    hooks.push_back(std::make_shared<digits::OnceAtStepHook>(step, std::move(action)));
+  };
+  if (flags.grow || trouble == Trouble::kFailOver) {
+    at(flags.steps / 4, [growth](int64_t step) { growth->Start(step); });
+  }
+  if (trouble == Trouble::kNone) return hooks;
+  at(flags.steps / 2 + kOffCheckpoint, [&flags, growth, cluster](int64_t step) {
+    growth->Wait();
+    const pid_t pid = cluster->Kill("ps", flags.ps - 1);
+    absl::PrintF("\n>>> Step %d: SIGKILL to /job:ps/task:%d (process %d).\n", step, flags.ps - 1, pid);
+  });
+  if (trouble == Trouble::kFailOver) at(3 * flags.steps / 4, [growth](int64_t step) { growth->Revert(step); });
+  return hooks;
+}
+
+// Returns the explained variance of new ratings.
+absl::StatusOr<double> Train(const Flags& flags, const std::string& target, Trouble trouble, ProcessCluster* cluster) {
   const Ratings ratings{RatingsOptions()};
   const Scope scope = Scope::NewRoot();
-  const bool distributed = !target.empty();
-  const Model model = BuildModel(
-      scope,
-      {.workers = distributed ? flags.workers : 0, .ps = distributed ? flags.ps : 0, .spare_ps = flags.grow ? 1 : 0});
+  const bool distributed = !target.empty(), grows = flags.grow || trouble == Trouble::kFailOver;
+  const bool compared = cluster != nullptr && !flags.no_standbys;
+  const Model model = BuildModel(scope, {.workers = distributed ? flags.workers : 0,
+                                         .ps = distributed ? flags.ps : 0,
+                                         .spare_ps = flags.grow || compared ? 1 : 0,
+                                         .synchronous = compared});
   RETURN_IF_ERROR(scope.status());
   const auto replicas = static_cast<int64_t>(model.replicas.size());
 
@@ -159,20 +215,10 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   };
   options.hooks = {report, NanHook(0), StopAtStepHook(flags.steps)};
   Growth growth(model, target, flags.ps + 1);
-  if (flags.grow) {
-    options.hooks.push_back(
-        std::make_shared<digits::OnceAtStepHook>(flags.steps / 4, [&growth](int64_t at) { growth.Start(at); }));
-  }
-  if (cluster != nullptr) {
-    const int64_t kill_at = flags.steps / 2 + kOffCheckpoint;
-    options.hooks.push_back(std::make_shared<digits::OnceAtStepHook>(kill_at, [&flags, &growth, cluster](int64_t at) {
-      growth.Wait();
-      const pid_t pid = cluster->Kill("ps", flags.ps - 1);
-      absl::PrintF("\n>>> Step %d: SIGKILL to /job:ps/task:%d (process %d).\n", at, flags.ps - 1, pid);
-    }));
-  }
+  for (auto& hook : TroubleHooks(flags, trouble, &growth, cluster)) options.hooks.push_back(std::move(hook));
   options.states = {std::make_shared<EmbeddingSaver>(scope, std::vector<EmbeddingVariable>{model.users, model.items})};
-  options.checkpoint_dir = flags.directory + "/checkpoints";
+  options.checkpoint_dir =
+      absl::StrCat(flags.directory, "/checkpoints", trouble == Trouble::kFailOver ? "-disturbed" : "");
   options.checkpoint_steps = flags.checkpoint_steps;
   TrainingLoop loop(scope, options);
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
@@ -187,27 +233,45 @@ absl::Status Train(const Flags& flags, const std::string& target, ProcessCluster
   RETURN_IF_ERROR(PrintCheckpoints(options.checkpoint_dir));
   absl::PrintF("Explained variance of %d new ratings: %.3f (the best possible: %.3f).\n", kTestRatings, r2,
                ratings.BestR2());
-  if (flags.grow) RETURN_IF_ERROR(growth.Finish());
+  if (grows) RETURN_IF_ERROR(growth.Finish());
   RETURN_IF_ERROR(session->Close());
-  if (cluster != nullptr && report->recoveries().empty()) return errors::Internal("Expected a recovery, saw none");
+  if (trouble == Trouble::kRestart && report->recoveries().empty()) {
+    return errors::Internal("Expected a recovery, saw none");
+  }
+  if (trouble == Trouble::kFailOver && !report->recoveries().empty()) {
+    return errors::Internal("The lost server's standby did not take over: a checkpoint was needed");
+  }
   if (!(r2 >= kExpectedR2)) return errors::Internal("The model explains less than ", kExpectedR2);
-  return absl::OkStatus();
+  return r2;
+}
+
+absl::StatusOr<double> TrainOnCluster(const Flags& flags, Trouble trouble) {
+  const int servers = flags.ps + (flags.grow || !flags.no_standbys ? 1 : 0);
+  absl::PrintF("Starting %d ps and %d worker tasks.\n", servers, flags.workers);
+  ProcessCluster::Options options{.program = flags.weir,
+                                  .jobs = {{"ps", servers}, {"worker", flags.workers}},
+                                  .restart = true,
+                                  .directory = flags.directory};
+  if (!flags.no_standbys) options.flags = {"--standbys", "1"};
+  ASSIGN_OR_RETURN(std::unique_ptr<ProcessCluster> cluster, ProcessCluster::Start(options));
+  const absl::StatusOr<double> r2 = Train(flags, cluster->Target("worker", 0), trouble, cluster.get());
+  cluster->Stop(kStopPatience);
+  return r2;
 }
 
 absl::Status Run(Flags flags) {
   if (flags.directory.empty()) {
     ASSIGN_OR_RETURN(flags.directory, MakeDirectory());
   }
-  if (!flags.demo) return Train(flags, flags.target, nullptr);
-  absl::PrintF("Starting %d ps and %d worker tasks.\n", flags.ps + (flags.grow ? 1 : 0), flags.workers);
-  ASSIGN_OR_RETURN(std::unique_ptr<ProcessCluster> cluster,
-                   ProcessCluster::Start({.program = flags.weir,
-                                          .jobs = {{"ps", flags.ps + (flags.grow ? 1 : 0)}, {"worker", flags.workers}},
-                                          .restart = true,
-                                          .directory = flags.directory}));
-  const absl::Status status = Train(flags, cluster->Target("worker", 0), cluster.get());
-  cluster->Stop(kStopPatience);
-  return status;
+  if (!flags.demo) return Train(flags, flags.target, Trouble::kNone, nullptr).status();
+  if (flags.no_standbys) return TrainOnCluster(flags, Trouble::kRestart).status();
+  absl::PrintF("--- Undisturbed ---\n");
+  ASSIGN_OR_RETURN(const double undisturbed, TrainOnCluster(flags, Trouble::kNone));
+  absl::PrintF("\n--- A server grows, one is lost, and the first shrinks ---\n");
+  ASSIGN_OR_RETURN(const double disturbed, TrainOnCluster(flags, Trouble::kFailOver));
+  absl::PrintF("\nExplained variance: %.9f undisturbed, %.9f disturbed.\n", undisturbed, disturbed);
+  if (disturbed != undisturbed) return errors::Internal("The runs ended with different models");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -220,7 +284,8 @@ int main(int argc, char** argv) {
   }
   weir::recommender::Flags flags;
   CLI::App app("Learns from ratings with embeddings that grow as users and items arrive.");
-  app.add_flag("--demo", flags.demo, "start a cluster, kill one of its parameter servers, and recover");
+  app.add_flag("--demo", flags.demo, "start a cluster, grow it, lose a parameter server to its standby, and shrink it");
+  app.add_flag("--no-standbys", flags.no_standbys, "with --demo: the lost server's rows come from a checkpoint");
   app.add_flag("--grow", flags.grow, "during training, spread the embeddings over one more ps of the cluster");
   app.add_option("--weir", flags.weir, "path of the weir program, for --demo");
   app.add_option("--target", flags.target, "grpc://host:port of a running cluster; default: this process");

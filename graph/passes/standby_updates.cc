@@ -69,7 +69,8 @@ class StandbyCopies {
 
   absl::Status Add() {
     for (Node* node : graph_->nodes()) {
-      if ((!sides_.IsUpdate(*node) && !MovesParts(*node)) || !Keeps(*node)) continue;
+      const bool is_copy = FindAttr(node->def(), kStandbyForAttr) != nullptr;
+      if (is_copy || (!sides_.IsUpdate(*node) && !MovesParts(*node)) || !Keeps(*node)) continue;
       ASSIGN_OR_RETURN(const bool copied, IsCopied(*node));
       if (copied) Put(node);
     }
@@ -164,9 +165,20 @@ class StandbyCopies {
         RETURN_IF_ERROR(graph_->AddEdge(source, edge->src_output, copy, edge->dst_input).status());
       }
     }
-    // A move that its map rejects has no effect on the standby either.
-    if (original.op() == "EmbeddingMapCommit") graph_->AddControlEdge(graph_->node(original.id()), copy);
+    if (MovesParts(original)) Order(graph_->node(original.id()), copy);
     return absl::OkStatus();
+  }
+
+  // Moves of parts have no commit. They come to their end by a change of the map, after which other steps use the
+  // parts: it waits for the standbys. A change that the map rejects has no effect on its standby.
+  void Order(Node* original, Node* copy) {
+    const std::vector<Edge*> out_edges = original->out_edges();
+    for (const Edge* edge : out_edges) {
+      if (edge->dst != copy && FindAttr(edge->dst->def(), kStandbyForAttr) == nullptr) {
+        graph_->AddControlEdge(copy, edge->dst);
+      }
+    }
+    if (original->op() == "EmbeddingMapCommit") graph_->AddControlEdge(original, copy);
   }
 
   const StandbyUpdatesOptions& options_;

@@ -59,11 +59,19 @@ class MapReadKernel : public OpKernel {
 
 class MapSetKernel : public OpKernel {
  public:
+  // A copy of another map has its epoch.
+  absl::Status Init(OpKernelConstruction& ctx) override {
+    return ctx.HasAttr("_weir_epoch") ? ctx.GetAttr("_weir_epoch", &epoch_) : absl::OkStatus();
+  }
   absl::Status Compute(OpKernelContext& ctx) override {
     ASSIGN_OR_RETURN(std::shared_ptr<EmbeddingPartMap> map, MapInput(ctx));
     ASSIGN_OR_RETURN(EmbeddingPartMap::Parts parts, PartsInput(ctx));
+    parts.epoch = epoch_;
     return map->Set(std::move(parts));
   }
+
+ private:
+  int64_t epoch_ = 0;
 };
 
 class MapSealKernel : public AsyncOpKernel {

@@ -62,7 +62,7 @@ absl::Status EmbeddingPartMap::Check(const Parts& parts) const {
 absl::Status EmbeddingPartMap::Set(Parts parts) {
   if (!parts.owners.empty()) RETURN_IF_ERROR(Check(parts));
   MutexLock lock(line_->mutex());
-  parts.epoch = map_.epoch + 1;
+  if (parts.epoch == 0) parts.epoch = map_.epoch + 1;
   map_ = std::move(parts);
   return absl::OkStatus();
 }

@@ -38,7 +38,7 @@ class EmbeddingPartMap : public Resource, public std::enable_shared_from_this<Em
   std::string DebugString() const override;
 
   Parts Read() const;
-  // InvalidArgument for a map that cannot be.
+  // InvalidArgument for a map that cannot be. Without an epoch, the parts get the next one.
   absl::Status Set(Parts parts);
 
   // FAILED_PRECONDITION while the map is uninitialized. A step that is under way already does not wait. `together`: its
