@@ -59,6 +59,7 @@ int Main(int argc, char** argv) {
   add("clients", "clients and masters that die in mid-step", MeasureClients)
       ->add_option("--count", settings.runs, "number of sessions");
   add_runs(add("join", "workers that join and leave", MeasureJoin));
+  add_runs(add("fail_over", "parameter servers that are lost, with standbys", MeasureFailOver));
   CLI::App* const deal = add("deal", "input that is dealt to workers that join, stop, leave and die", MeasureDeal);
   deal->add_option("--rounds,--runs", settings.runs, "number of trainings");
   add("regroup", "workers that train together, and join, leave and die", MeasureRegroup)
