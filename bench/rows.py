@@ -1,5 +1,6 @@
 """The rows: what is run, and in which unit."""
 
+import shutil
 import statistics
 import tempfile
 import threading
@@ -167,6 +168,25 @@ class Commit(Steps):
 
 
 @dataclass
+class Standby(Steps):
+    """Steps on a parameter server with a standby, beside the same steps on one without."""
+
+    peer: str = "without"
+
+    def open(self, side, graphs):
+        for suffix in (".pb", ".spec"):
+            own = graphs / f"{self.graph}.weir{suffix}"  # where TensorFlow runs another graph
+            if side.name == self.peer and own.exists():
+                shutil.copy(own, graphs / f"{self.graph}.{side.name}{suffix}")
+        return super().open(side, graphs)
+
+    def beside(self, side, cluster):
+        if side.name != self.peer:
+            side.weir("standby", "--task", "/job:ps/task:0", "--on", "/job:ps/task:1", cluster.target())
+        return lambda: None
+
+
+@dataclass
 class Straggler:
     """Updates of synchronous training while one of four workers takes ten times as long, beside those while none does."""
 
@@ -282,6 +302,14 @@ def safeguards():
                       for price, words, with_it, without in prices for name, work, graph, jobs, unit, rounds in works]
 
 
+def standbys():
+    rows = (("scalar", "a scalar", 21), ("rows", "4,096 rows of 64", 21), ("embedding", "4,096 rows of 64 of an embedding table", 21),
+            ("dense", "a dense 100 MB variable", 7), ("scaling", "MLP 784-512-512-10, batch 100, SGD on a parameter server", 21))
+    return [Standby(f"price_standby_{graph}", f"price of a standby: pull and push {work}" if graph != "scaling" else
+                    f"price of a standby: {work}", "ms", graph=f"{graph}_1", jobs={"ps": 2, "worker": 1}, rounds=rounds)
+            for graph, work, rounds in rows]
+
+
 def save_stalls():
     work = "longest step over the median"
     sizes = (("384m", "384 MiB", 384, "dense", 50, 3), ("4g_dense", "4 GiB", 4096, "dense", 45, 1),
@@ -319,6 +347,7 @@ ROWS = [
     *on_workers("embedding", "pull and push 4,096 rows of 64 of an embedding table, Zipf keys"),
     *commits(),
     *safeguards(),
+    *standbys(),
     *all_reduces(),
     *streams(),
     *on_workers("scaling", "weak scaling: MLP 784-512-512-10, batch 100 a worker, SGD on a parameter server"),

@@ -116,6 +116,12 @@ class Weir:
         self.programs = programs
         self.env = dict(os.environ)
 
+    def weir(self, *arguments):
+        """Runs a command of the weir program."""
+        done = subprocess.run([str(self.programs / "weir"), *arguments], env=self.env, text=True, capture_output=True)
+        if done.returncode != 0:
+            raise Failure(f"weir {arguments[0]}: {done.stderr.strip()}")
+
     def runner(self, graph, target=None):
         return Runner([str(self.programs / "weir_bench"), str(graph)] + ([target] if target else []), self.env)
 
