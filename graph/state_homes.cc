@@ -1,5 +1,6 @@
 #include "graph/state_homes.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -7,6 +8,7 @@
 #include "core/device/device_name.h"
 #include "core/op/attr_value.h"
 #include "graph/function_library.h"
+#include "graph/passes/standby_updates.h"
 #include "graph/placement/groups.h"
 #include "tensorflow/core/framework/function.pb.h"
 
@@ -86,6 +88,34 @@ absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& succes
       SetNodeAttr("container", ContainerOn(*key, successor), node->mutable_def());
     }
     node->set_assigned_device(assigned->OverriddenBy(task).ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AssignToStandbys(const std::function<std::string(const std::string& task)>& standby_of, Graph* graph) {
+  for (const PlacementGroup& group : ColocateNodes(*graph, /*allow_soft_placement=*/true).groups) {
+    const auto holds = [](const Node* node) { return StateKeyOf(*node).has_value(); };
+    if (std::none_of(group.members.begin(), group.members.end(), holds)) continue;
+    if (std::any_of(group.members.begin(), group.members.end(),
+                    [](const Node* node) { return HoldsOtherState(*node); })) {
+      continue;  // of which standbys have no copy
+    }
+    for (Node* node : group.members) {
+      const absl::StatusOr<DeviceName> assigned = DeviceName::ParseFull(node->assigned_device());
+      if (!assigned.ok()) continue;
+      const std::string task = assigned->TaskName(), standby = standby_of(task);
+      if (standby.empty()) continue;
+      ASSIGN_OR_RETURN(const DeviceName there, DeviceName::Parse(standby));
+      if (const std::optional<StateKey> key = StateKeyOf(*node)) {
+        SetNodeAttr("container", ContainerOn(*key, standby), node->mutable_def());
+        SetNodeAttr("shared_name", key->name, node->mutable_def());
+        SetNodeAttr(kStandbyForAttr, task, node->mutable_def());
+      }
+      node->set_assigned_device(assigned->OverriddenBy(there).ToString());
+      for (const Edge* edge : node->out_edges()) {
+        if (edge->dst->IsSend()) edge->dst->set_assigned_device(node->assigned_device());  // of what is fetched
+      }
+    }
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,9 @@ namespace weir {
 // the containers and devices that its graph names, whether they have moved or not.
 inline constexpr char kMovesStateOptimizer[] = "MovesState";
 
+// The name in RewriterConfig's custom_optimizers of a session whose steps without updates read variables from standbys.
+inline constexpr char kReadsStandbysOptimizer[] = "ReadsStandbys";
+
 // The task that holds a variable: "/job:ps/replica:0/task:2". Empty or the key's own task: it has not moved.
 using StateHomeOf = std::function<std::string(const StateKey& key)>;
 
@@ -26,6 +29,11 @@ using SuccessorOf = std::function<std::string(const std::string& task)>;
 // must share a device with them. FAILED_PRECONDITION if such variables have different homes; the graph is then
 // unusable.
 absl::Status AssignToHomes(const StateHomeOf& home_of, const SuccessorOf& successor_of, Graph* graph);
+
+// Reads variables from copies on other tasks: assigns the nodes that use them to the task that `standby_of` gives for
+// the one that holds them (empty: they stay), and marks their handles (kStandbyForAttr). For a placed graph that makes
+// no updates, after AssignToHomes.
+absl::Status AssignToStandbys(const std::function<std::string(const std::string& task)>& standby_of, Graph* graph);
 
 // Variables that must share a device.
 struct SharedState {

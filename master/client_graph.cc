@@ -137,6 +137,9 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   if (options.moved_state != nullptr) {
     client_graph->is_repeatable_ = IsRepeatable(*graph);
     RETURN_IF_ERROR(client_graph->AddStandbys(*options.moved_state, tasks, graph.get()));
+    if (options.reads_standby >= 0 && client_graph->standbys_.empty()) {
+      RETURN_IF_ERROR(client_graph->ReadFromStandbys(*options.moved_state, tasks, options.reads_standby, graph.get()));
+    }
     absl::flat_hash_set<StateKey> keys;
     for (const Node* node : graph->nodes()) {
       if (std::optional<StateKey> key = StateKeyOf(*node)) keys.insert(*std::move(key));
@@ -217,6 +220,19 @@ absl::Status ClientGraph::AddStandbys(const MovedState& state, const SessionTask
   if (state.empty()) return absl::OkStatus();
   return AddStandbyUpdates(
       {.task = TaskOfNode, .standbys_of = [&](const std::string& task) { return StandbysOf(state, task); }}, graph);
+}
+
+absl::Status ClientGraph::ReadFromStandbys(const MovedState& state, const SessionTasks& tasks, int64_t number,
+                                           Graph* graph) {
+  const auto standby_of = [&](const std::string& task) -> std::string {
+    const std::vector<std::string> standbys = StandbysOf(state, task);
+    standbys_[task] = standbys;  // the graph is built again when they change
+    if (standbys.empty()) return "";
+    const std::string& chosen = standbys[number % standbys.size()];
+    has_standbys_ = true;
+    return tasks.Find(chosen).ok() ? chosen : "";
+  };
+  return AssignToStandbys(standby_of, graph);
 }
 
 absl::Status ClientGraph::Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,

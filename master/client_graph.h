@@ -68,7 +68,10 @@ class ClientGraph {
     std::string collective_leader;            // the session's choice; empty: the cluster's default
     bool commits = false;                     // steps on other tasks are all or nothing, if all their tasks support it
     const MovedState* moved_state = nullptr;  // which variables are on other tasks; null: none
-    WireOptions wire;                         // for collectives and transfers without an attribute of their own
+    // Steps without updates read from standbys, this one of each task: by its number, modulo theirs. Negative: they do
+    // not.
+    int64_t reads_standby = -1;
+    WireOptions wire;  // for collectives and transfers without an attribute of their own
   };
 
   // Consumes `graph`, a placed copy of the session's graph. `unplaced` says why nodes have no device: an error if this
@@ -118,6 +121,7 @@ class ClientGraph {
  private:
   ClientGraph() = default;
   absl::Status AddStandbys(const MovedState& state, const SessionTasks& tasks, Graph* graph);
+  absl::Status ReadFromStandbys(const MovedState& state, const SessionTasks& tasks, int64_t number, Graph* graph);
   absl::Status Register(const Options& options, absl::btree_map<std::string, tensorflow::GraphDef> graphs,
                         const std::vector<std::string>& feed_keys,
                         const absl::flat_hash_map<int, std::string>& fetch_keys);

@@ -34,6 +34,9 @@ void ReportLoss(const ClusterView& view, const std::string& task, absl::Time dea
 // nullopt: the task does not answer, or does not know yet.
 std::optional<bool> AskIfCommitted(const ClientGraph::Part& part, const Step& step, absl::Time deadline) {
   ResolveStepRequest request;
+  const ClientGraph::Part* const relay = step.graph().relay();
+  // What the standby has decided counts once its task knows it, or has been replaced.
+  if (relay != nullptr && &part != relay) request.set_relay(relay->task);
   ResolveStepResponse response;
   request.set_session_handle(step.session_handle());
   request.set_step_id(step.step_id());
@@ -67,13 +70,22 @@ bool AwaitFailOver(const absl::Status& status, int64_t epoch, const ClusterMembe
   return true;
 }
 
-Step::Updates AskForOutcome(const Step& step, absl::Time deadline, CancellationManager* cancellation) {
+Step::Updates AskForOutcome(const Step& step, const ClusterMembership& membership, absl::Time deadline,
+                            CancellationManager* cancellation) {
   const ClientGraph::Part* const coordinator = step.graph().coordinator();
   if (coordinator == nullptr) return Step::Updates::kAborted;  // there are none, or they are not committed as a whole
-  if (step.updates() != Step::Updates::kUnknown) return step.updates();
+  const ClientGraph::Part* const relay = step.graph().relay();
+  if (step.updates() == Step::Updates::kAborted || (step.updates() == Step::Updates::kCommitted && relay == nullptr)) {
+    return step.updates();
+  }
   while (true) {
-    for (const ClientGraph::Part* part : {coordinator, step.graph().relay()}) {
+    for (const ClientGraph::Part* part : {relay, coordinator}) {
       if (part == nullptr) continue;
+      // A standby that was removed may still hold a decision that its task never heard, and has given up.
+      const auto known = membership.Get();
+      const bool counts = part == relay || relay == nullptr || known->state.StandsBy(part->task, relay->task) ||
+                          !known->state.SuccessorOf(relay->task).empty();
+      if (!counts) continue;
       const std::optional<bool> committed = AskIfCommitted(*part, step, deadline);
       if (committed) return *committed ? Step::Updates::kCommitted : Step::Updates::kAborted;
     }

@@ -20,6 +20,7 @@ bool AwaitFailOver(const absl::Status& status, int64_t epoch, const ClusterMembe
 
 // Of a step that has failed, and may have been committed: asks the task that decides, and the one that relays the
 // decision. kUnknown at the deadline. Blocks.
-Step::Updates AskForOutcome(const Step& step, absl::Time deadline, CancellationManager* cancellation);
+Step::Updates AskForOutcome(const Step& step, const ClusterMembership& membership, absl::Time deadline,
+                            CancellationManager* cancellation);
 
 }  // namespace weir

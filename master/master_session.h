@@ -179,6 +179,7 @@ class MasterSession {
   std::atomic<bool> needs_refresh_{false};
   std::atomic<int64_t> cluster_version_{0};               // of the cluster that the session knows
   bool commits_ = true;                                   // set by Create
+  bool reads_standbys_ = false;                           // set by Create
   bool moves_state_ = false;                              // set by Create: the session itself moves variables
   std::unique_ptr<SessionCostPlacement> cost_placement_;  // set by Create; null: nodes go to the first device
   std::atomic<bool> lost_by_worker_{false};               // a task has no worker session any more

@@ -44,6 +44,8 @@ absl::Status MasterSession::Create(const CallOptions& call, const tensorflow::Gr
   commits_ = !uncommitted;
   ASSIGN_OR_RETURN(moves_state_,
                    AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(), kMovesStateOptimizer));
+  ASSIGN_OR_RETURN(reads_standbys_,
+                   AsksForCustomOptimizer(options_.config.graph_options().rewrite_options(), kReadsStandbysOptimizer));
   ASSIGN_OR_RETURN(cost_placement_, SessionCostPlacement::FromConfig(options_.config));
   const int64_t cluster_version = tasks_.cluster_version();
   if (moves_state_) tasks_.UseReplacedTasks();
@@ -262,6 +264,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> MasterSession::BuildClientGraph(con
       .collective_leader = options_.config.experimental().collective_group_leader(),
       .commits = commits_ && !options_.tasks.cluster,
       .moved_state = moved == nullptr ? nullptr : &moved->state,
+      .reads_standby = reads_standbys_ ? options_.number : -1,
       .wire = WireOfSession(options_.config.rpc_options()).value()};
   auto built = ClientGraph::Build(options, signature, tasks_, placed->graph->Clone(), placed->unplaced);
   if (built.ok()) {

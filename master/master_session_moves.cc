@@ -58,7 +58,7 @@ int64_t MasterSession::StandbyEpoch() const {
 
 bool MasterSession::IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step,
                                  absl::StatusOr<RunStepResult>* result) {
-  switch (AskForOutcome(step, deadline, call.cancellation)) {
+  switch (AskForOutcome(step, *options_.tasks.membership, deadline, call.cancellation)) {
     case Step::Updates::kAborted:
       if (step.graph().is_repeatable()) Forget(step.graph());
       return step.graph().is_repeatable();

@@ -28,8 +28,7 @@ class StandbyCluster {
 
   absl::StatusOr<Verdict> Measure(int64_t rounds) {
     const absl::Time start = MonotonicNow();
-    ASSIGN_OR_RETURN(cluster_,
-                     JobCluster::Start(settings_.weir, settings_.directory, nullptr, {"--standbys", "1"}));
+    ASSIGN_OR_RETURN(cluster_, JobCluster::Start(settings_.weir, settings_.directory, nullptr, {"--standbys", "1"}));
     members_ = std::make_unique<MembershipClient>(cluster_->tasks().spec().AddressOf("master", 0).value());
     for (const std::string& target : {cluster_->target(), cluster_->tasks().Target("worker", 0)}) {
       const auto number = static_cast<int>(clients_.size());
@@ -42,17 +41,17 @@ class StandbyCluster {
       ASSIGN_OR_RETURN(const LedgerCount count, client->Finish());
       total += count;
     }
-    Verdict verdict = Print({.measure = "fail-over: ledger",
-                             .runs = absl::StrCat(rounds, " rounds, ", total.steps, " steps, ", kills_.size(),
-                                                  " servers killed, ", stops_.size(), " stopped, ",
-                                                  Seconds(MonotonicNow() - start)),
-                             .figure = absl::StrCat(total.ToString(), "; ", total.failed, " steps without results"),
-                             .bound = "0",
-                             .ok = total.IsClean()});
-    verdict = Worse(verdict, PrintPauses("fail-over: pause after SIGKILL", kills_,
-                                         settings_.brief ? kBriefBound : kKillBound));
-    return Worse(verdict, PrintPauses("fail-over: pause after SIGSTOP", stops_,
-                                      settings_.brief ? kBriefBound : kStopBound));
+    Verdict verdict =
+        Print({.measure = "fail-over: ledger",
+               .runs = absl::StrCat(rounds, " rounds, ", total.steps, " steps, ", kills_.size(), " servers killed, ",
+                                    stops_.size(), " stopped, ", Seconds(MonotonicNow() - start)),
+               .figure = absl::StrCat(total.ToString(), "; ", total.failed, " steps without results"),
+               .bound = "0",
+               .ok = total.IsClean()});
+    verdict = Worse(verdict,
+                    PrintPauses("fail-over: pause after SIGKILL", kills_, settings_.brief ? kBriefBound : kKillBound));
+    return Worse(verdict,
+                 PrintPauses("fail-over: pause after SIGSTOP", stops_, settings_.brief ? kBriefBound : kStopBound));
   }
 
  private:

@@ -36,8 +36,8 @@ absl::StatusOr<Verdict> MeasureClients(const Settings& settings);
 // Workers and servers join a cluster, leave it, and workers are killed, while others step: these neither fail nor wait,
 // and each step of a ledger happens once or not at all, in order, wherever it has moved.
 absl::StatusOr<Verdict> MeasureJoin(const Settings& settings);
-// Parameter servers that stand by for each other are killed and stopped: each step of a ledger happens once or not at all,
-// in order, and the clients pause for a second at most.
+// Parameter servers that stand by for each other are killed and stopped: each step of a ledger happens once or not at
+// all, in order, and the clients pause for a second at most.
 absl::StatusOr<Verdict> MeasureFailOver(const Settings& settings);
 // Training on dealt input while workers join, stop, leave and are killed: each example of an epoch is seen once.
 absl::StatusOr<Verdict> MeasureDeal(const Settings& settings);

@@ -163,6 +163,24 @@ TEST_F(StandbyTest, ASessionThatBeginsAfterAFailOverFindsTheVariables) {
   ExpectSteps(late, 3);
 }
 
+// Also while the server hangs, and nobody has noticed yet.
+TEST_F(StandbyTest, StepsThatOnlyReadMayReadFromStandbys) {
+  Start();
+  Trainer trainer(cluster_->Target("chief", 0), ""), reader(cluster_->Target("worker", 0), "", "ReadsStandbys");
+  ASSERT_THAT(trainer.Initialize(), IsOk());
+  ExpectSteps(reader, 0);
+  ASSERT_THAT(Protect(0, 1), IsOk());
+  for (int step = 1; step <= 3; ++step) {
+    ASSERT_THAT(trainer.Train(), IsOk());
+    ExpectSteps(reader, step);
+  }
+  ASSERT_THAT(reader.Train(), IsOk());
+  cluster_->Pause("ps", 0);
+  ExpectSteps(reader, 4);
+  EXPECT_EQ(View().successor_size(), 0);
+  cluster_->Resume("ps", 0);
+}
+
 TEST_F(StandbyTest, TheRegistrarKeepsStandbysByItself) {
   Start(3, {"--standbys", "1"});
   Trainer trainer(cluster_->Target("chief", 0), "");

@@ -30,7 +30,8 @@ inline std::string Full(const std::string& job, int index) {
 // A client that trains a weight, with a slot that the same op updates, and counts its steps in a reference variable.
 class Trainer {
  public:
-  Trainer(const std::string& target, const std::string& prefix) {
+  // `option` is one of RewriterConfig's custom_optimizers; empty: none.
+  Trainer(const std::string& target, const std::string& prefix, const std::string& option = "") {
     const Scope ps = scope_.WithDevice(kPs0), worker = scope_.WithDevice(kWorker0);
     const TensorShape shape({kWidth});
     weight_ = ops::VarHandleOp(ps, DT_FLOAT, shape, {.shared_name = absl::StrCat(prefix, "weight")});
@@ -45,7 +46,11 @@ class Trainer {
     train_ = {ops::ResourceApplyMomentum(ps, weight_, slot_, 1.0f, gradient, 0.0f),
               ops::AssignAdd(ps, count_, AsScalar<int64_t>(1)).op()};
     counted_ = ops::Identity(worker, count_);
-    auto session = Session::Connect(target, scope_);
+    SessionOptions options;
+    if (!option.empty()) {
+      options.config->mutable_graph_options()->mutable_rewrite_options()->add_custom_optimizers()->set_name(option);
+    }
+    auto session = Session::Connect(target, scope_, options);
     EXPECT_THAT(session.status(), IsOk());
     if (session.ok()) session_ = *std::move(session);
   }

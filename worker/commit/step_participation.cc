@@ -11,6 +11,8 @@ namespace {
 
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
+// A standby that does not answer is removed soon.
+constexpr absl::Duration kStandbyTimeout = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -145,6 +147,9 @@ void StepParticipation::Ask() {
     by_decider = asks_decider_;
   }
   auto question = std::make_shared<Question>();
+  if (options_.has_lost_standby && options_.has_lost_standby()) {
+    return Answered(by_decider, errors::Unavailable("it was removed"), question->response);
+  }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> task =
       options_.peers(by_decider ? options_.decider : options_.coordinator);
   if (!task.ok()) return Answered(by_decider, task.status(), question->response);
@@ -152,8 +157,8 @@ void StepParticipation::Ask() {
   question->request.set_session_handle(options_.session_handle);
   question->request.set_step_id(options_.step_id);
   if (by_decider) question->request.set_relay(options_.coordinator);
-  question->task->ResolveStepAsync({.deadline = options_.now() + kAnswerTimeout}, &question->request,
-                                   &question->response,
+  const absl::Duration timeout = options_.relays ? kStandbyTimeout : kAnswerTimeout;
+  question->task->ResolveStepAsync({.deadline = options_.now() + timeout}, &question->request, &question->response,
                                    [self = shared_from_this(), question, by_decider](const absl::Status& status) {
                                      self->Answered(by_decider, status, question->response);
                                    });
