@@ -116,11 +116,15 @@ class Cluster:
         return limit + [self._program, "server", "--parent", str(os.getpid()), "--job", job, "--index", str(index),
                         "--cluster", json.dumps(self.spec()), "--ready-file", ready_file] + self._arguments
 
-    def restart(self, task=0, job="worker"):
-        """Kills a task and starts it anew at its address. From any thread."""
+    def kill(self, task=0, job="worker"):
         at = self._tasks.index((job, task))
         self._processes[at].kill()
         self._processes[at].wait()
+        return at
+
+    def restart(self, task=0, job="worker"):
+        """Kills a task and starts it anew at its address. From any thread."""
+        at = self.kill(task, job)
         self._restarts += 1
         self._processes[at], ready = self._on_lasting_thread(self._start_task, at, "again%d" % self._restarts)
         if not self._serve([ready], [self._processes[at]]):
