@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 namespace weir::bench {
@@ -21,6 +22,13 @@ std::string Prepare(Runner& runner, const std::string& graph, const std::string&
   return "";
 }
 
+std::string PrintValues(Runner& runner, int count) {
+  std::vector<float> values;
+  std::string error = runner.FetchSteps(count, &values);
+  for (float value : values) std::printf("%.9g\n", value);
+  return error;
+}
+
 }  // namespace
 
 std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps) {
@@ -36,12 +44,20 @@ std::string AnswerOnDemand(const std::function<std::string(int count)>& run_step
 }
 
 int RunnerMain(int argc, char** argv, Runner& runner) {
+  int values = 0;
+  if (argc > 3 && std::string(argv[argc - 2]) == "--values") {
+    values = std::atoi(argv[argc - 1]);
+    argc -= 2;
+  }
   if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: %s GRAPH [TARGET]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s GRAPH [TARGET] [--values N]\n", argv[0]);
     return 2;
   }
   std::string error = Prepare(runner, argv[1], argc == 3 ? argv[2] : "");
-  if (error.empty()) error = AnswerOnDemand([&runner](int count) { return runner.RunSteps(count); });
+  if (error.empty()) {
+    error = values > 0 ? PrintValues(runner, values)
+                       : AnswerOnDemand([&runner](int count) { return runner.RunSteps(count); });
+  }
   if (error.empty()) return 0;
   std::fprintf(stderr, "%s: %s\n", argv[1], error.c_str());
   return 1;

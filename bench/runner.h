@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/step_spec.h"
 
@@ -19,14 +20,20 @@ class Runner {
   virtual std::string RunTarget(const std::string& node) = 0;
   // Builds the step's feeds, then runs it `count` times.
   virtual std::string RunSteps(int count) = 0;
+  // Appends the first fetch, a float scalar, of each of `count` steps.
+  virtual std::string FetchSteps(int count, std::vector<float>* values) {
+    (void)count, (void)values;
+    return "this runner fetches nothing";
+  }
 };
 
 // Runs one step and prints "ready". Then each line N on standard input runs N steps and prints the time taken in
 // seconds. Returns at the end of input, or with an error of `run_steps`.
 std::string AnswerOnDemand(const std::function<std::string(int count)>& run_steps);
 
-// Usage: PROGRAM GRAPH [TARGET]. Reads GRAPH.spec, and GRAPH.pb or the SavedModel in GRAPH, opens the session,
-// initialises, and calls AnswerOnDemand. Returns the exit status; errors go to standard error.
+// Usage: PROGRAM GRAPH [TARGET] [--values N]. Reads GRAPH.spec, and GRAPH.pb or the SavedModel in GRAPH, opens the
+// session, initialises, and calls AnswerOnDemand, or prints the first fetch of each of N steps, a line each. Returns
+// the exit status; errors go to standard error.
 int RunnerMain(int argc, char** argv, Runner& runner);
 
 }  // namespace weir::bench

@@ -24,15 +24,19 @@ class WeirRunner : public Runner {
   std::string RunTarget(const std::string& node) override {
     return Message(session_->RunNamed({}, {}, {node}).status());
   }
-  std::string RunSteps(int count) override {
+  std::string RunSteps(int count) override { return Run(count, nullptr); }
+  std::string FetchSteps(int count, std::vector<float>* values) override { return Run(count, values); }
+
+ private:
+  std::string Run(int count, std::vector<float>* values) {
     for (int i = 0; i < count; ++i) {
       auto fetched = signature_ != nullptr ? signature_->Run(feeds_) : step_->Run(feeds_);
       if (!fetched.ok()) return Message(fetched.status());
+      if (values != nullptr) values->push_back(fetched->front().scalar<float>());
     }
     return "";
   }
 
- private:
   absl::Status TryOpen(const std::string& target, const std::string& graph_def, const StepSpec& spec) {
     tensorflow::GraphDef def;
     if (!def.ParseFromString(graph_def)) return errors::InvalidArgument("not a GraphDef");

@@ -58,17 +58,21 @@ class TensorFlowRunner : public Runner {
     return Failed() ? Message() : "";
   }
 
-  std::string RunSteps(int count) override {
+  std::string RunSteps(int count) override { return Run(count, nullptr); }
+  std::string FetchSteps(int count, std::vector<float>* values) override { return Run(count, values); }
+
+ private:
+  std::string Run(int count, std::vector<float>* values) {
     for (int i = 0; i < count; ++i) {
       TF_SessionRun(session_, nullptr, feed_outputs_.data(), feeds_.data(), feeds_.size(), fetch_outputs_.data(),
                     fetched_.data(), fetched_.size(), targets_.data(), targets_.size(), nullptr, status_);
       if (Failed()) return Message();
+      if (values != nullptr) values->push_back(*static_cast<const float*>(TF_TensorData(fetched_.front())));
       for (TF_Tensor* tensor : fetched_) TF_DeleteTensor(tensor);
     }
     return "";
   }
 
- private:
   // A serialised ConfigProto.
   static std::string Config(const StepSpec& spec) {
     std::string config(kDeviceCount, sizeof(kDeviceCount));
