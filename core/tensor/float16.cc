@@ -1,26 +1,13 @@
 #include "core/tensor/float16.h"
 
-#include <bit>
-#include <cstring>
-
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
 
+#include "core/tensor/bfloat16_bits.h"
 #include "core/tensor/numeric_types.h"
 
 namespace weir {
-namespace {
-
-uint16_t BFloat16Bits(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  // Rounding could turn a NaN into infinity; keep its sign and make it quiet.
-  return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? ((bits >> 16) & 0x8000) | 0x7fc0 : rounded);
-}
-
-}  // namespace
-
 void ToFloats(const bfloat16* in, float* out, int64_t n) {
   const auto* bits = reinterpret_cast<const uint16_t*>(in);
   auto* wide = reinterpret_cast<uint32_t*>(out);
@@ -29,7 +16,7 @@ void ToFloats(const bfloat16* in, float* out, int64_t n) {
 
 void FromFloats(const float* in, bfloat16* out, int64_t n) {
   auto* bits = reinterpret_cast<uint16_t*>(out);
-  for (int64_t i = 0; i < n; ++i) bits[i] = BFloat16Bits(in[i]);
+  for (int64_t i = 0; i < n; ++i) bits[i] = Bfloat16BitsOf(in[i]);
 }
 
 void ToFloats(const half* in, float* out, int64_t n) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/tensor/bfloat16_bits.h"
 #include "core/tensor/numeric_types.h"
 #include "kernels/convolution/args.h"
 #include "kernels/device/indices.h"
@@ -45,17 +46,37 @@ T Lowest() {
   }
 }
 
+// How loops over channels see elements of type T: stored as kept in memory, computed with as Value.
 template <typename T>
-void MaxPlane(const PoolShape& s, const T* in, T* out) {
+struct Channel {
+  using Stored = T;
+  using Value = T;
+  static Value Load(Stored x) { return x; }
+  static Stored Store(Value x) { return x; }
+};
+// As bits, which vectorise; Eigen's type rounds with branches.
+template <>
+struct Channel<bfloat16> {
+  using Stored = uint16_t;
+  using Value = float;
+  static Value Load(Stored x) { return FloatOfBfloat16Bits(x); }
+  static Stored Store(Value x) { return Bfloat16BitsOf(x); }
+};
+template <typename T>
+using Stored = typename Channel<T>::Stored;
+
+template <typename T>
+void MaxPlane(const PoolShape& s, const Stored<T>* in, Stored<T>* out) {
+  using C = Channel<T>;
   const int64_t run = s.run();
   EachWindow(s, [&](int64_t pixel, auto rows, auto columns) {
-    T* const result = out + pixel * run;
-    std::fill_n(result, run, Lowest<T>());
+    Stored<T>* const result = out + pixel * run;
+    std::fill_n(result, run, C::Store(Lowest<typename C::Value>()));
     for (int64_t row = rows.first; row < rows.second; ++row) {
       for (int64_t column = columns.first; column < columns.second; ++column) {
-        const T* const x = in + (row * s.columns.in + column) * run;
+        const Stored<T>* const x = in + (row * s.columns.in + column) * run;
         WEIR_INDEPENDENT_ITERATIONS
-        for (int64_t c = 0; c < run; ++c) result[c] = result[c] < x[c] ? x[c] : result[c];
+        for (int64_t c = 0; c < run; ++c) result[c] = C::Load(result[c]) < C::Load(x[c]) ? x[c] : result[c];
       }
     }
   });
@@ -64,12 +85,14 @@ void MaxPlane(const PoolShape& s, const T* in, T* out) {
 // Writes the whole plane. The gradient goes to the first of the largest elements. `best` and `rest` hold a run each:
 // the maximum, and the gradient that is not yet assigned. Loops over channels use no indices, so they vectorise.
 template <typename T>
-void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, std::vector<T>& best,
-                  std::vector<T>& rest) {
+void MaxGradPlane(const PoolShape& s, const Stored<T>* in, const Stored<T>* gradient, Stored<T>* out,
+                  std::vector<typename Channel<T>::Value>& best, std::vector<typename Channel<T>::Value>& rest) {
+  using C = Channel<T>;
+  using Value = typename C::Value;
   const int64_t run = s.run();
-  std::fill_n(out, s.InputPlane(), T(0));
-  T* const most = best.data();
-  T* const left = rest.data();
+  std::fill_n(out, s.InputPlane(), Stored<T>(0));
+  Value* const most = best.data();
+  Value* const left = rest.data();
   const auto each_element = [&](auto rows, auto columns, auto fn) {
     for (int64_t row = rows.first; row < rows.second; ++row) {
       for (int64_t column = columns.first; column < columns.second; ++column) fn((row * s.columns.in + column) * run);
@@ -78,12 +101,14 @@ void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, st
   EachWindow(s, [&](int64_t pixel, auto rows, auto columns) {
     if (rows.first >= rows.second || columns.first >= columns.second) return;
     const int64_t first = (rows.first * s.columns.in + columns.first) * run;
-    std::copy_n(in + first, run, most);
-    std::copy_n(gradient + pixel * run, run, left);
+    for (int64_t c = 0; c < run; ++c) {
+      most[c] = C::Load(in[first + c]);
+      left[c] = C::Load(gradient[pixel * run + c]);
+    }
     each_element(rows, columns, [&](int64_t at) {
-      const T* const x = in + at;
+      const Stored<T>* const x = in + at;
       WEIR_INDEPENDENT_ITERATIONS
-      for (int64_t c = 0; c < run; ++c) most[c] = most[c] < x[c] ? x[c] : most[c];
+      for (int64_t c = 0; c < run; ++c) most[c] = most[c] < C::Load(x[c]) ? C::Load(x[c]) : most[c];
     });
     // NaN is the maximum only if it is the first element of the window.
     bool any_nan = false;
@@ -91,18 +116,18 @@ void MaxGradPlane(const PoolShape& s, const T* in, const T* gradient, T* out, st
     if (any_nan) {
       for (int64_t c = 0; c < run; ++c) {
         if (most[c] == most[c]) continue;
-        out[first + c] = static_cast<T>(out[first + c] + left[c]);
-        left[c] = T(0);
+        out[first + c] = C::Store(static_cast<Value>(C::Load(out[first + c]) + left[c]));
+        left[c] = Value(0);
       }
     }
     each_element(rows, columns, [&](int64_t at) {
-      const T* const x = in + at;
-      T* const to = out + at;
+      const Stored<T>* const x = in + at;
+      Stored<T>* const to = out + at;
       WEIR_INDEPENDENT_ITERATIONS
       for (int64_t c = 0; c < run; ++c) {
-        const bool hit = x[c] == most[c];
-        to[c] = static_cast<T>(to[c] + (hit ? left[c] : T(0)));
-        left[c] = hit ? T(0) : left[c];
+        const bool hit = C::Load(x[c]) == most[c];
+        to[c] = C::Store(static_cast<Value>(C::Load(to[c]) + (hit ? left[c] : Value(0))));
+        left[c] = hit ? Value(0) : left[c];
       }
     });
   });
@@ -126,7 +151,8 @@ class MaxPoolKernel : public OpKernel {
     if (out.num_elements() == 0) return absl::OkStatus();
     ParallelRanges(ctx, shape.planes(), PlaneCost(shape), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        MaxPlane(shape, in.data<T>() + i * shape.InputPlane(), output->data<T>() + i * shape.OutputPlane());
+        MaxPlane<T>(shape, static_cast<const Stored<T>*>(in.raw_data()) + i * shape.InputPlane(),
+                    static_cast<Stored<T>*>(output->raw_data()) + i * shape.OutputPlane());
       }
     });
     return absl::OkStatus();
@@ -188,10 +214,11 @@ class MaxPoolGradKernel : public OpKernel {
       return absl::OkStatus();
     }
     ParallelRanges(ctx, shape.planes(), 3 * PlaneCost(shape), [&](int64_t begin, int64_t end) {
-      std::vector<T> best(shape.run()), rest(shape.run());
+      std::vector<typename Channel<T>::Value> best(shape.run()), rest(shape.run());
       for (int64_t i = begin; i < end; ++i) {
-        MaxGradPlane(shape, in.data<T>() + i * shape.InputPlane(), gradient.data<T>() + i * shape.OutputPlane(),
-                     output->data<T>() + i * shape.InputPlane(), best, rest);
+        MaxGradPlane<T>(shape, static_cast<const Stored<T>*>(in.raw_data()) + i * shape.InputPlane(),
+                        static_cast<const Stored<T>*>(gradient.raw_data()) + i * shape.OutputPlane(),
+                        static_cast<Stored<T>*>(output->raw_data()) + i * shape.InputPlane(), best, rest);
       }
     });
     return absl::OkStatus();

@@ -25,8 +25,8 @@ using Gemm = void (*)(const GemmArgs& args);
 // The function for elements of `type`; nullptr where there is none. 16-bit floats accumulate in float, integers wrap.
 Gemm FindGemm(DataType type);
 
-// Whether the CPU multiplies bfloat16 faster than float: whether it has AMX. Without it the library's products and
-// convolutions of bfloat16 take longer than those of float, with avx512_bf16 (twice) and without (four times).
+// Whether the CPU multiplies bfloat16 faster than float: an AMX unit, or AMD's avx512_bf16, whose products and
+// convolutions take half as long as those of float. Intel's without AMX take up to twice as long.
 bool HasFastBfloat16();
 // False, and nothing done, without that, or where computing in float is as fast.
 bool MultiplyBfloat16(const GemmArgs& args);

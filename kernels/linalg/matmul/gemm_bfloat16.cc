@@ -92,11 +92,14 @@ class Products {
 }  // namespace
 
 bool HasFastBfloat16() {
-  static const bool has_amx = [] {
-    const auto amx = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & amx) == amx;
+  static const bool is_fast = [] {
+    const auto has = [](dnnl::cpu_isa wanted) {
+      const auto bits = static_cast<unsigned>(wanted);
+      return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+    };
+    return has(dnnl::cpu_isa::avx512_core_amx) || (has(dnnl::cpu_isa::avx512_core_bf16) && __builtin_cpu_is("amd"));
   }();
-  return has_amx;
+  return is_fast;
 }
 
 bool MultiplyBfloat16(const GemmArgs& args) {
