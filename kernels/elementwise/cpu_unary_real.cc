@@ -23,6 +23,7 @@ WEIR_VECTOR_LOOP(Sigmoid)
 WEIR_VECTOR_LOOP(Expm1)
 WEIR_VECTOR_LOOP(Log1p)
 WEIR_VECTOR_LOOP(Erf)
+WEIR_VECTOR_LOOP(Erfc)
 #undef WEIR_VECTOR_LOOP
 
 // Straight-line code for blocks of which all elements allow it.
@@ -48,7 +49,7 @@ WEIR_PERIODIC_LOOP(Cos, std::cos)
 #undef WEIR_PERIODIC_LOOP
 
 #define WEIR_FUNCTOR_LOOP(Name) constexpr UnaryLoop Name##Floats = &UnaryLoopOf<functor::Name, float, float>;
-#define WEIR_SLOW_FUNCTORS(M) M(Tan) M(Asin) M(Acos) M(Atan) M(Sinh) M(Cosh) M(Asinh) M(Acosh) M(Atanh) M(Erfc)
+#define WEIR_SLOW_FUNCTORS(M) M(Tan) M(Asin) M(Acos) M(Atan) M(Sinh) M(Cosh) M(Asinh) M(Acosh) M(Atanh)
 #define WEIR_FAST_FUNCTORS(M) M(Neg) M(Abs) M(Sign) M(Square) M(Sqrt) M(Rsqrt) M(Reciprocal) M(Floor) M(Ceil)
 WEIR_SLOW_FUNCTORS(WEIR_FUNCTOR_LOOP)
 WEIR_FAST_FUNCTORS(WEIR_FUNCTOR_LOOP)
@@ -96,6 +97,7 @@ absl::Status RegisterRealUnaryKernels(KernelRegistry& kernels) {
       WEIR_ALL_FLOATS("Expm1", Expm1, 1500)
       WEIR_ALL_FLOATS("Log1p", Log1p, 2000)
       WEIR_ALL_FLOATS("Erf", Erf, 2000)
+      WEIR_ALL_FLOATS("Erfc", Erfc, 3000)
       WEIR_ALL_FLOATS("Sin", Sin, 2000)
       WEIR_ALL_FLOATS("Cos", Cos, 2000)
       WEIR_FLOAT_AND_DOUBLE("Lgamma", Lgamma, 20000)

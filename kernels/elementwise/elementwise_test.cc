@@ -99,7 +99,8 @@ TEST_F(ElementwiseTest, ElementaryFunctionsAgreeWithDouble) {
        {Case{"Exp", [](double v) { return std::exp(v); }}, Case{"Tanh", [](double v) { return std::tanh(v); }},
         Case{"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
         Case{"Expm1", [](double v) { return std::expm1(v); }}, Case{"Erf", [](double v) { return std::erf(v); }},
-        Case{"Sin", [](double v) { return std::sin(v); }}, Case{"Cos", [](double v) { return std::cos(v); }}}) {
+        Case{"Erfc", [](double v) { return std::erfc(v); }}, Case{"Sin", [](double v) { return std::sin(v); }},
+        Case{"Cos", [](double v) { return std::cos(v); }}}) {
     ASSERT_OK_AND_ASSIGN(Tensor out, RunOp1(c.op, {input}));
     for (size_t i = 0; i < x.size(); ++i) {
       const float expected = static_cast<float>(c.function(x[i])), actual = out.data<float>()[i];
