@@ -19,6 +19,7 @@
 #include "graph/passes/determinism.h"
 #include "graph/passes/fused_updates.h"
 #include "graph/passes/fusion/elementwise_fusion.h"
+#include "graph/passes/loop_constants.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/state_homes.h"
 #include "tensorflow/core/framework/function.pb.h"
@@ -239,6 +240,7 @@ absl::StatusOr<GraphUnit> RegisteredGraph::CompileUnit(const CallOptions& call, 
   unit.gpu = FindGpu(device);
   if (with_terminals) RETURN_IF_ERROR(Watch(*device, graph.get()));
   RETURN_IF_ERROR(FuseAttention(args_->request.graph_options(), graph.get()));
+  if (unit.gpu == nullptr) MarkLoopConstants(graph.get());
   ASSIGN_OR_RETURN(const bool deterministic, IsDeterministic());
   if (deterministic) RETURN_IF_ERROR(CheckDeterministic(unit.gpu));
   LocalFunctionRuntime::Options functions;

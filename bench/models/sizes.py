@@ -26,7 +26,7 @@ _SMALL = {
     "mlp_adam": {"batch": 16},
     "mlp_small": {"batch": 16},
     "convnet": {"batch": 4},
-    "lstm": {"batch": 8, "units": 16, "steps": 10},
+    "lstm": {"batch": 16, "units": 64, "steps": 10},
     "dlrm": {"batch": 64, "tables": 5, "rows": 200, "width": 8, "bottom": [16], "top": [16]},
     "wide_deep": {"batch": 64, "tables": 5, "rows": 200, "width": 8, "hidden": [16, 8]},
     "bert_b1": {"batch": 1, **_SMALL_BERT},

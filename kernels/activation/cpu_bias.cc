@@ -5,6 +5,7 @@
 #include "core/tensor/numeric_types.h"
 #include "kernels/activation/family.h"
 #include "kernels/device/parallel.h"
+#include "kernels/device/stored_element.h"
 
 namespace weir {
 namespace {
@@ -61,28 +62,29 @@ class BiasAddKernel : public OpKernel {
                                      " dimension of the input tensor: ", bias.shape().ToString(), " vs. ",
                                      shape.ToString());
     }
-    const T* const in = ctx.input(0).data<T>();
+    using Element = StoredElement<T>;
+    const Stored<T>* const in = StoredIn<T>(ctx.input(0));
     ASSIGN_OR_RETURN(Tensor * output, ctx.forward_input_or_allocate_output({0}, 0, shape));
-    T* const out = output->data<T>();
-    const T* const b = bias.data<T>();
+    Stored<T>* const out = StoredIn<T>(*output);
+    const Stored<T>* const b = StoredIn<T>(bias);
     const int64_t channels = view.channels, inner = view.inner;
     if (inner == 1) {
       ParallelRanges(ctx, view.outer, 300 * std::max<int64_t>(channels, 1), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const T* const x = in + i * channels;
-          T* const y = out + i * channels;
+          const Stored<T>* const x = in + i * channels;
+          Stored<T>* const y = out + i * channels;
           WEIR_INDEPENDENT_ITERATIONS
-          for (int64_t j = 0; j < channels; ++j) y[j] = Plus(x[j], b[j]);
+          for (int64_t j = 0; j < channels; ++j) y[j] = Element::Store(Plus(Element::Load(x[j]), Element::Load(b[j])));
         }
       });
     } else {
       ParallelRanges(ctx, view.outer * channels, 300 * std::max<int64_t>(inner, 1), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const T* const x = in + i * inner;
-          T* const y = out + i * inner;
-          const T value = b[i % channels];
+          const Stored<T>* const x = in + i * inner;
+          Stored<T>* const y = out + i * inner;
+          const typename Element::Value value = Element::Load(b[i % channels]);
           WEIR_INDEPENDENT_ITERATIONS
-          for (int64_t j = 0; j < inner; ++j) y[j] = Plus(x[j], value);
+          for (int64_t j = 0; j < inner; ++j) y[j] = Element::Store(Plus(Element::Load(x[j]), value));
         }
       });
     }

@@ -3,11 +3,11 @@
 #include <limits>
 #include <vector>
 
-#include "core/tensor/bfloat16_bits.h"
 #include "core/tensor/numeric_types.h"
 #include "kernels/convolution/args.h"
 #include "kernels/device/indices.h"
 #include "kernels/device/parallel.h"
+#include "kernels/device/stored_element.h"
 #include "kernels/pooling/family.h"
 
 namespace weir {
@@ -46,28 +46,9 @@ T Lowest() {
   }
 }
 
-// How loops over channels see elements of type T: stored as kept in memory, computed with as Value.
-template <typename T>
-struct Channel {
-  using Stored = T;
-  using Value = T;
-  static Value Load(Stored x) { return x; }
-  static Stored Store(Value x) { return x; }
-};
-// As bits, which vectorise; Eigen's type rounds with branches.
-template <>
-struct Channel<bfloat16> {
-  using Stored = uint16_t;
-  using Value = float;
-  static Value Load(Stored x) { return FloatOfBfloat16Bits(x); }
-  static Stored Store(Value x) { return Bfloat16BitsOf(x); }
-};
-template <typename T>
-using Stored = typename Channel<T>::Stored;
-
 template <typename T>
 void MaxPlane(const PoolShape& s, const Stored<T>* in, Stored<T>* out) {
-  using C = Channel<T>;
+  using C = StoredElement<T>;
   const int64_t run = s.run();
   EachWindow(s, [&](int64_t pixel, auto rows, auto columns) {
     Stored<T>* const result = out + pixel * run;
@@ -86,8 +67,9 @@ void MaxPlane(const PoolShape& s, const Stored<T>* in, Stored<T>* out) {
 // the maximum, and the gradient that is not yet assigned. Loops over channels use no indices, so they vectorise.
 template <typename T>
 void MaxGradPlane(const PoolShape& s, const Stored<T>* in, const Stored<T>* gradient, Stored<T>* out,
-                  std::vector<typename Channel<T>::Value>& best, std::vector<typename Channel<T>::Value>& rest) {
-  using C = Channel<T>;
+                  std::vector<typename StoredElement<T>::Value>& best,
+                  std::vector<typename StoredElement<T>::Value>& rest) {
+  using C = StoredElement<T>;
   using Value = typename C::Value;
   const int64_t run = s.run();
   std::fill_n(out, s.InputPlane(), Stored<T>(0));
@@ -151,8 +133,7 @@ class MaxPoolKernel : public OpKernel {
     if (out.num_elements() == 0) return absl::OkStatus();
     ParallelRanges(ctx, shape.planes(), PlaneCost(shape), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        MaxPlane<T>(shape, static_cast<const Stored<T>*>(in.raw_data()) + i * shape.InputPlane(),
-                    static_cast<Stored<T>*>(output->raw_data()) + i * shape.OutputPlane());
+        MaxPlane<T>(shape, StoredIn<T>(in) + i * shape.InputPlane(), StoredIn<T>(*output) + i * shape.OutputPlane());
       }
     });
     return absl::OkStatus();
@@ -214,11 +195,11 @@ class MaxPoolGradKernel : public OpKernel {
       return absl::OkStatus();
     }
     ParallelRanges(ctx, shape.planes(), 3 * PlaneCost(shape), [&](int64_t begin, int64_t end) {
-      std::vector<typename Channel<T>::Value> best(shape.run()), rest(shape.run());
+      std::vector<typename StoredElement<T>::Value> best(shape.run()), rest(shape.run());
       for (int64_t i = begin; i < end; ++i) {
-        MaxGradPlane<T>(shape, static_cast<const Stored<T>*>(in.raw_data()) + i * shape.InputPlane(),
-                        static_cast<const Stored<T>*>(gradient.raw_data()) + i * shape.OutputPlane(),
-                        static_cast<Stored<T>*>(output->raw_data()) + i * shape.InputPlane(), best, rest);
+        MaxGradPlane<T>(shape, StoredIn<T>(in) + i * shape.InputPlane(),
+                        StoredIn<T>(gradient) + i * shape.OutputPlane(), StoredIn<T>(*output) + i * shape.InputPlane(),
+                        best, rest);
       }
     });
     return absl::OkStatus();

@@ -2,11 +2,14 @@
 #include <algorithm>
 
 #include "core/kernel/determinism.h"
+#include "core/op/attr_value.h"
+#include "graph/passes/loop_constants.h"
 #include "kernels/device/epilogue.h"
 #include "kernels/elementwise/cpu_elementwise.h"
 #include "kernels/linalg/family.h"
 #include "kernels/linalg/matmul/args.h"
 #include "kernels/linalg/matmul/gemm.h"
+#include "kernels/linalg/matmul/loop_operand.h"
 
 namespace weir {
 namespace {
@@ -82,8 +85,11 @@ class MatMulKernel : public OpKernel {
     if (ctx.op() == "_FusedMatMul") RETURN_IF_ERROR(epilogue_.emplace().Init(ctx));
     RETURN_IF_ERROR(ctx.GetAttr("transpose_a", &transpose_a_));
     RETURN_IF_ERROR(ctx.GetAttr("transpose_b", &transpose_b_));
-    gemm_ = FindGemm(ctx.input_types()[0]);
+    const DataType type = ctx.input_types()[0];
+    gemm_ = FindGemm(type);
     deterministic_ = IsDeterministic(ctx.node_def());
+    keeps_b_ = FindAttr(ctx.node_def(), kLoopConstantAttr) != nullptr && !deterministic_ && !transpose_a_ &&
+               (type == DT_FLOAT || (type == DT_BFLOAT16 && HasFastBfloat16()));
     return absl::OkStatus();
   }
 
@@ -115,14 +121,41 @@ class MatMulKernel : public OpKernel {
     g.ldb = b.dim_size(1);
     g.c = c->raw_data();
     g.ldc = g.n;
+    const BoundEpilogue* const after = epilogue.has_value() ? &*epilogue : nullptr;
+    if (keeps_b_ && g.m * g.n * g.k >= kWorthKeeping && ctx.frame_iter().frame_id != 0) {
+      const int64_t blocks = BlocksOf(ctx, g.m * g.n * g.k * kPicosecondsPerMultiply, g.m, /*deterministic=*/false);
+      const int64_t rows = (g.m + blocks - 1) / blocks;
+      ASSIGN_OR_RETURN(const std::shared_ptr<const LoopOperand> kept, LoopOperand::Find(ctx, this, b, g, rows));
+      if (kept != nullptr) {
+        MultiplyKept(ctx, g, c->dtype(), *kept, rows, after);
+        return absl::OkStatus();
+      }
+    }
     const auto at_start = [](int64_t) { return int64_t{0}; };
-    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, deterministic_, at_start, at_start,
-                 epilogue.has_value() ? &*epilogue : nullptr);
+    ParallelGemm(ctx, gemm_, g, c->dtype(), 1, deterministic_, at_start, at_start, after);
     return absl::OkStatus();
   }
 
  private:
+  // Threads share the operand, and each has some rows.
+  static void MultiplyKept(OpKernelContext& ctx, const GemmArgs& g, DataType type, const LoopOperand& b, int64_t rows,
+                           const BoundEpilogue* epilogue) {
+    const int64_t blocks = (g.m + rows - 1) / rows, size = DataTypeSize(type);
+    const int64_t cost = blocks == 1 ? 1 : rows * g.n * g.k * kPicosecondsPerMultiply;
+    ParallelRanges(ctx, blocks, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin * rows; first < std::min(g.m, end * rows); first += rows) {
+        GemmArgs part = g;
+        part.a = static_cast<const char*>(g.a) + first * g.lda * size;
+        part.c = static_cast<char*>(g.c) + first * g.n * size;
+        part.m = std::min(rows, g.m - first);
+        b.Multiply(part);
+        if (epilogue != nullptr) epilogue->ApplyToRows(part.c, part.m, g.n, g.n);
+      }
+    });
+  }
+
   bool transpose_a_ = false, transpose_b_ = false, deterministic_ = false;
+  bool keeps_b_ = false;  // between the iterations of a loop
   Gemm gemm_ = nullptr;
   std::optional<Epilogue> epilogue_;
 };
