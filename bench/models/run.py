@@ -63,9 +63,9 @@ class Sides:
         return [float(line) for line in ran.stdout.split()]
 
     def ceilings(self, model):
-        """The most operations a second, by type, and bytes; None without PyTorch, which measures the bytes."""
+        """The most operations a second, by type, and bytes; nothing without PyTorch, which measures the bytes."""
         if not self.options.pytorch:
-            return None
+            return {}
         command = [self.options.pytorch, str(HERE / "torch_side.py"), str(self.folder), "ceilings"]
         most = json.loads(subprocess.run(command, env=self.quiet, text=True, capture_output=True, check=True).stdout)
         for type_name in ("f32", "bf16"):
@@ -126,7 +126,7 @@ def line_of(model, type_name, results, bound_ms):
 
 def bound(folder, model, type_name, ceilings):
     """The least time of a step: its products, or its bytes, at what the machine reached in this run."""
-    if ceilings is None:
+    if not ceilings:
         return None
     least = json.loads((folder / f"{model}.{type_name}.json").read_text())
     return max(least["flops"] / ceilings[type_name], least["bytes"] / ceilings["bytes"]) * 1e3
@@ -186,12 +186,12 @@ def main():
         folder = options.folder or Path(temporary)
         sides = Sides(options, folder)
         sides.write(CEILING)
-        ceilings = None if options.values else sides.ceilings(CEILING)
-        if ceilings:
-            print(json.dumps({"bench": "ceilings", **{f"{name}_gflops": ceilings[name] / 1e9 for name in ("f32", "bf16")},
-                              "gbytes": ceilings["bytes"] / 1e9}), flush=True)
+        ceilings = {}
         for model in models:
             sides.write(model)
+            if not options.values:  # before each model: other programs may take the processors for a while
+                for name, most in sides.ceilings(CEILING).items():
+                    ceilings[name] = max(most, ceilings.get(name, 0))
             for type_name in options.types:
                 if options.values:
                     line = compare_losses(sides, model, type_name, options.values)
@@ -204,6 +204,9 @@ def main():
             if not options.folder:  # a large model's values take a gigabyte
                 for file in folder.glob(f"{model}.*"):
                     file.unlink()
+    if ceilings:
+        print(json.dumps({"bench": "ceilings", "f32_gflops": ceilings["f32"] / 1e9, "bf16_gflops": ceilings["bf16"] / 1e9,
+                          "gbytes": ceilings["bytes"] / 1e9}))
     if lines:
         print("\n" + table(lines, sides.names()))
     return 0 if same and all(line["weir"] is not None for line in lines) else 1

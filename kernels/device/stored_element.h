@@ -1,4 +1,4 @@
-// How loops that shall become vector instructions see elements.
+// Elements in memory and in loops that shall become vector instructions.
 #pragma once
 
 #include "core/tensor/bfloat16_bits.h"
