@@ -13,6 +13,7 @@
 #include "graph/passes/standby_updates.h"
 #include "graph/passes/step_commit.h"
 #include "graph/passes/step_commit_sides.h"
+#include "graph/placement/groups.h"
 #include "graph/state_homes.h"
 #include "master/cost_placement.h"
 #include "master/graph_preparation.h"
@@ -47,10 +48,12 @@ std::vector<std::string> StandbysOf(const MovedState& state, const std::string& 
 }
 
 // Whether all that the graph changes are variables and tables, what it takes input from, and what it prints.
-bool IsRepeatable(const Graph& graph) {
+bool HasNoOtherEffects(const Graph& graph) {
   EffectsOf effects_of(graph);
   for (const Node* node : graph.nodes()) {
-    const bool has_effect = node->IsStateful() && node->num_outputs() == 0 && !node->IsSend() && !node->IsRecv();
+    const bool calls = IsFunctionCall(*node) && node->IsStateful();
+    const bool has_effect =
+        calls || (node->IsStateful() && node->num_outputs() == 0 && !node->IsSend() && !node->IsRecv());
     if (has_effect && !effects_of(*node).writes_state && node->op() != "Assert" && node->op() != "Print") return false;
   }
   return true;
@@ -135,7 +138,7 @@ absl::StatusOr<std::shared_ptr<ClientGraph>> ClientGraph::Build(
   RETURN_IF_ERROR(PrepareGraph(preparation, unplaced, graph.get()));
   RETURN_IF_ERROR(MoveToHomes(options.moved_state, graph.get()));  // variables of functions that were inlined
   if (options.moved_state != nullptr) {
-    client_graph->is_repeatable_ = IsRepeatable(*graph);
+    client_graph->is_repeatable_ = HasNoOtherEffects(*graph);
     RETURN_IF_ERROR(client_graph->AddStandbys(*options.moved_state, tasks, graph.get()));
     if (options.reads_standby >= 0 && client_graph->standbys_.empty()) {
       RETURN_IF_ERROR(client_graph->ReadFromStandbys(*options.moved_state, tasks, options.reads_standby, graph.get()));
@@ -209,7 +212,7 @@ absl::Status ClientGraph::AddStandbys(const MovedState& state, const SessionTask
   }
   for (auto& [task, standbys] : standbys_) {
     standbys = StandbysOf(state, task);
-    has_standbys_ = has_standbys_ || !standbys.empty();
+    has_updates_ = true;
     for (const std::string& standby : standbys) {
       if (tasks.Find(standby).ok()) continue;
       return errors::FailedPrecondition("The step has updates on ", task, ", and must make them on ", standby,
@@ -229,7 +232,6 @@ absl::Status ClientGraph::ReadFromStandbys(const MovedState& state, const Sessio
     standbys_[task] = standbys;  // the graph is built again when they change
     if (standbys.empty()) return "";
     const std::string& chosen = standbys[number % standbys.size()];
-    has_standbys_ = true;
     return tasks.Find(chosen).ok() ? chosen : "";
   };
   return AssignToStandbys(standby_of, graph);
@@ -309,7 +311,16 @@ std::string ClientGraph::LostTask(const MovedState& state) const {
       return state.SuccessorOf(task).empty() ? standby : task;
     }
   }
+  for (const Part& part : parts_) {
+    if (state.IsLost(part.task) && !HasStandby(part.task)) return part.task;
+  }
   return "";
+}
+
+bool ClientGraph::UsesStandbys(const MovedState& state) const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+    return HasStandby(part.task) || state.HasStandbyRelation(part.task) || state.IsLost(part.task);
+  });
 }
 
 const ClientGraph::Part* ClientGraph::relay() const {

@@ -101,11 +101,12 @@ class ClientGraph {
   int64_t collective_graph_key() const { return collective_graph_key_; }
   // The variables that it uses. Empty if none could be moved (Options::moved_state).
   const std::vector<StateKey>& state_keys() const { return state_keys_; }
-  // Whether tasks that it updates have standbys.
-  bool has_standbys() const { return has_standbys_; }
+  bool has_updates() const { return has_updates_; }
+  // Whether a task of the graph has standbys, or is one, or has just been replaced by one.
+  bool UsesStandbys(const MovedState& state) const;
   // Whether the task has standbys, or is one, in the graph.
   bool HasStandby(const std::string& task) const;
-  // A task that has standbys, or is one, in the graph, and has been lost since; empty: none.
+  // A task of the graph that has been lost since, and had standbys or was one; empty: none.
   std::string LostTask(const MovedState& state) const;
   // True if a step that failed without an update may run again: beside its updates, it has no effects but on what it
   // takes its input from.
@@ -136,7 +137,7 @@ class ClientGraph {
   std::atomic<int64_t> num_steps_{0};
   std::vector<StateKey> state_keys_;
   absl::flat_hash_map<std::string, std::vector<std::string>> standbys_;  // of each task with updates
-  bool has_standbys_ = false, is_repeatable_ = false;
+  bool has_updates_ = false, is_repeatable_ = false;
   int64_t state_epoch_ = 0;                           // of the newest home when it was built
   mutable std::atomic<int64_t> current_in_epoch_{0};  // the newest for which IsCurrent was true
 };

@@ -15,6 +15,8 @@ namespace {
 
 // The change comes as a new view, by itself.
 constexpr absl::Duration kPoll = absl::Milliseconds(1);
+// The registrar has asked the task by then; one that hangs is found lost within this time.
+constexpr absl::Duration kHangPatience = absl::Seconds(4);
 // Between questions whether the step is committed, while the answer is in doubt.
 constexpr absl::Duration kPause = absl::Milliseconds(20);
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
@@ -50,7 +52,7 @@ std::optional<bool> AskIfCommitted(const ClientGraph::Part& part, const Step& st
 
 bool MayFailOver(const absl::Status& status, const ClusterMembership& membership) {
   if (IsGraphLost(status) || IsWorkerSessionLost(status)) return true;
-  if (!absl::IsUnavailable(status) && !absl::IsAborted(status) && !absl::IsDeadlineExceeded(status)) return false;
+  if (!absl::IsUnavailable(status)) return false;
   const std::optional<ErrorOrigin> origin = OriginOf(status);
   const auto known = membership.Get();
   return origin && (known->state.HasStandbyRelation(origin->task) || !known->state.SuccessorOf(origin->task).empty());
@@ -59,7 +61,10 @@ bool MayFailOver(const absl::Status& status, const ClusterMembership& membership
 bool AwaitFailOver(const absl::Status& status, int64_t epoch, const ClusterMembership& membership, absl::Time deadline,
                    CancellationManager* cancellation) {
   const std::optional<ErrorOrigin> origin = OriginOf(status);
-  if (absl::IsUnavailable(status) && origin) ReportLoss(membership.Get()->view, origin->task, deadline);
+  if (absl::IsUnavailable(status) && origin) {
+    ReportLoss(membership.Get()->view, origin->task, deadline);
+    deadline = std::min(deadline, MonotonicNow() + kHangPatience);
+  }
   // The task that took the graph for stale may know a newer view than this one, or an older one.
   const bool knows_tasks = IsGraphLost(status) || IsWorkerSessionLost(status);
   if (knows_tasks) deadline = std::min(deadline, MonotonicNow() + kPause);
@@ -73,7 +78,7 @@ bool AwaitFailOver(const absl::Status& status, int64_t epoch, const ClusterMembe
 Step::Updates AskForOutcome(const Step& step, const ClusterMembership& membership, absl::Time deadline,
                             CancellationManager* cancellation) {
   const ClientGraph::Part* const coordinator = step.graph().coordinator();
-  if (coordinator == nullptr) return Step::Updates::kAborted;  // there are none, or they are not committed as a whole
+  if (coordinator == nullptr) return step.graph().has_updates() ? Step::Updates::kUnknown : Step::Updates::kAborted;
   const ClientGraph::Part* const relay = step.graph().relay();
   if (step.updates() == Step::Updates::kAborted || (step.updates() == Step::Updates::kCommitted && relay == nullptr)) {
     return step.updates();

@@ -132,7 +132,7 @@ absl::Status Master::HoldMove(absl::Time deadline) {
 
 void Master::EndStepsOfLostTasks(const MovedState& state) const {
   for (const std::shared_ptr<Step>& step : RunningSteps(absl::InfiniteFuture())) {
-    const std::string lost = step->graph().has_standbys() ? step->graph().LostTask(state) : "";
+    const std::string lost = step->graph().LostTask(state);
     if (lost.empty()) continue;
     step->Fail(WithOrigin(errors::Unavailable("Task ", lost, " is lost, as the cluster's registrar has found"),
                           {.task = lost}));

@@ -196,7 +196,7 @@ absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, c
   while (true) {
     const int64_t known_standbys = StandbyEpoch();
     absl::StatusOr<std::shared_ptr<Step>> step = NewStep(bounded, options, graph, options_.tracer);
-    const bool may_repeat = !step.ok() || (*step)->graph().has_standbys();
+    const bool may_repeat = known_standbys != 0 && (!step.ok() || UsesStandbys((*step)->graph()));
     absl::StatusOr<RunStepResult> result = step.ok() ? RunStep(call, **step, may_repeat ? feeds : std::move(feeds))
                                                      : absl::StatusOr<RunStepResult>(step.status());
     if (result.ok() || !may_repeat || StandbyEpoch() == 0 || !MayFailOver(result.status(), *options_.tasks.membership))

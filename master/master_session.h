@@ -145,6 +145,7 @@ class MasterSession {
   std::shared_ptr<const ClusterMembership::Snapshot> MovedVariables() const;
   // MovedState::standby_epoch; 0 if no task has ever stood by for another, or the session does not follow that.
   int64_t StandbyEpoch() const;
+  bool UsesStandbys(const ClientGraph& graph) const;
   // A step has failed. True if it can run again because a standby has taken the place of the task that failed it, until
   // `deadline` at the latest; it may also have ended well after all: then `result` is what it returned.
   bool IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step, absl::StatusOr<RunStepResult>* result);

@@ -56,6 +56,10 @@ int64_t MasterSession::StandbyEpoch() const {
   return known == nullptr ? 0 : known->state.standby_epoch();
 }
 
+bool MasterSession::UsesStandbys(const ClientGraph& graph) const {
+  return graph.UsesStandbys(options_.tasks.membership->Get()->state);
+}
+
 bool MasterSession::IsToRunAgain(const CallOptions& call, absl::Time deadline, Step& step,
                                  absl::StatusOr<RunStepResult>* result) {
   switch (AskForOutcome(step, *options_.tasks.membership, deadline, call.cancellation)) {
@@ -63,10 +67,13 @@ bool MasterSession::IsToRunAgain(const CallOptions& call, absl::Time deadline, S
       if (step.graph().is_repeatable()) Forget(step.graph());
       return step.graph().is_repeatable();
     case Step::Updates::kCommitted:
-      if (std::optional<RunStepResult> fetched = step.TakeResult()) {
+      if (std::optional<RunStepResult> fetched =
+              step.TakeResult(step.graph().LostTask(options_.tasks.membership->Get()->state))) {
         *result = *std::move(fetched);
       } else {
-        *result = Annotate(result->status(), "The step's updates are committed, but some of its results are lost");
+        *result = Annotate(result->status(),
+                           "The step's updates are committed, but some of its results are lost, or not every task that "
+                           "remains has confirmed them");
       }
       return false;
     case Step::Updates::kUnknown:

@@ -184,6 +184,7 @@ void Step::Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> 
     {
       MutexLock lock(mu_);
       part_failed_ = true;
+      failed_tasks_.push_back(part.task);
       fetches_failed_ = fetches_failed_ || !fetch_positions.empty();
     }
     if (!gave_up) Fail(result.status());
@@ -292,9 +293,11 @@ Step::Updates Step::updates() const {
   return updates_;
 }
 
-std::optional<RunStepResult> Step::TakeResult() {
+std::optional<RunStepResult> Step::TakeResult(const std::string& lost_task) {
   MutexLock lock(mu_);
-  return fetches_failed_ ? std::nullopt : std::exchange(result_, std::nullopt);
+  const auto is_lost = [&](const std::string& task) { return task == lost_task; };
+  if (fetches_failed_ || !std::all_of(failed_tasks_.begin(), failed_tasks_.end(), is_lost)) return std::nullopt;
+  return std::exchange(result_, std::nullopt);
 }
 
 void Step::TimeOut() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/ops.h"
 #include "client/session.h"
@@ -41,8 +42,15 @@ absl::StatusOr<Place> PlaceOn(const StateKey& key, const std::string& task) {
   return Place{origin.OverriddenBy(wanted).ToString(), is_origin ? key.container : ContainerAway(key)};
 }
 
-SessionOptions MovingSession(absl::Duration timeout) {
+std::string TaskOfDevice(const std::string& device) {
+  const absl::StatusOr<DeviceName> name = DeviceName::ParseFull(device);
+  return name.ok() ? name->TaskName() : "";
+}
+
+// It needs these tasks alone: others may be down.
+SessionOptions MovingSession(absl::Duration timeout, const std::set<std::string>& tasks) {
   SessionOptions options;
+  for (const std::string& task : tasks) options.config->add_device_filters(task);
   options.config->set_operation_timeout_in_ms(absl::ToInt64Milliseconds(timeout));
   auto* const rewrite = options.config->mutable_graph_options()->mutable_rewrite_options();
   rewrite->add_custom_optimizers()->set_name(kMovesStateOptimizer);
@@ -56,7 +64,8 @@ absl::Status ReadMap(const std::string& address, const HeldTable& table, TableMa
   const auto parts = ops::EmbeddingMapRead(scope.WithDevice(map->place.device), handle);
   RETURN_IF_ERROR(scope.status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::Connect(absl::StrCat("grpc://", address), scope, MovingSession(kReadTimeout)));
+                   Session::Connect(absl::StrCat("grpc://", address), scope,
+                                    MovingSession(kReadTimeout, {TaskOfDevice(map->place.device)})));
   ASSIGN_OR_RETURN(const std::vector<Tensor> read, session->Run({parts.tasks, parts.epoch}));
   map->epoch = read[1].scalar<int64_t>();
   if (table.node().op() == "EmbeddingMap") return absl::OkStatus();
@@ -85,10 +94,9 @@ class Copier {
       RETURN_IF_ERROR(copier->AddTable(group.tables[i], group.task, task, map == maps.end() ? nullptr : &map->second));
     }
     RETURN_IF_ERROR(copier->scope_.status());
-    SessionOptions options = MovingSession(max_pause);
-    if (maps.empty()) {
-      for (const std::string& end : {group.task, task}) options.config->add_device_filters(end);
-    }
+    std::set<std::string> ends = {group.task, task};
+    for (const auto& [table, map] : maps) ends.insert(TaskOfDevice(map.place.device));
+    const SessionOptions options = MovingSession(max_pause, ends);
     ASSIGN_OR_RETURN(copier->session_, Session::Connect(absl::StrCat("grpc://", address), copier->scope_, options));
     // Registers the graphs, which takes most of the time.
     ASSIGN_OR_RETURN(copier->are_initialized_, copier->session_->MakeCallable({}, copier->flags_));
@@ -236,8 +244,26 @@ class Tasks {
   std::map<std::string, std::unique_ptr<MembershipClient>> clients_;
 };
 
+// FAILED_PRECONDITION if the standby lacks a device of the task: it could not take over what is placed there.
+absl::Status CheckDevices(const std::string& address, const std::string& task, const std::string& standby) {
+  const Scope scope = Scope::NewRoot();
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      Session::Connect(absl::StrCat("grpc://", address), scope, MovingSession(kReadTimeout, {task, standby})));
+  ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, session->ListDevices());
+  std::set<std::string> names;
+  for (const DeviceInfo& device : devices) names.insert(device.name);
+  for (const std::string& name : names) {
+    if (!absl::StartsWith(name, task + "/")) continue;
+    const std::string needed = standby + name.substr(task.size());
+    if (names.contains(needed)) continue;
+    return errors::FailedPrecondition("Task ", standby, " cannot stand by for ", task, ": it has no ", needed);
+  }
+  return absl::OkStatus();
+}
+
 // What the task holds, as one group; FAILED_PRECONDITION if some of it cannot be copied.
-absl::StatusOr<VariableGroup> AllOn(const std::string& task, const ClusterState& state) {
+absl::StatusOr<VariableGroup> AllOn(const std::string& task, const std::string& standby, const ClusterState& state) {
   VariableGroup all{.task = task};
   for (const VariableGroup& group : state.groups) {
     if (group.task != task) continue;
@@ -245,6 +271,11 @@ absl::StatusOr<VariableGroup> AllOn(const std::string& task, const ClusterState&
       return errors::FailedPrecondition("Task ", task, " cannot have a standby: function ", group.function,
                                         " may change variable '", group.variables[0].state().name(),
                                         "', which a standby does not follow");
+    }
+    if (!group.IsReachedOn(standby)) {
+      return errors::FailedPrecondition("Task ", standby, " cannot stand by for ", task,
+                                        ": the device filters of a session that uses variable '",
+                                        group.variables[0].state().name(), "' exclude it");
     }
     all.bytes += group.bytes;
     all.variables.insert(all.variables.end(), group.variables.begin(), group.variables.end());
@@ -304,7 +335,12 @@ absl::StatusOr<StateMoveReport> Transfer(const Tasks& tasks, const std::string& 
     registrar->MoveState(Within(options.call_timeout), request).status().IgnoreError();  // it is cancelled in time
   };
   const auto left = [&] { return start + options.max_pause - MonotonicNow(); };
-  RETURN_IF_ERROR(tasks.HoldSteps(moving, target, std::min(options.hold_timeout, left())));
+  const absl::Status held_back = tasks.HoldSteps(moving, target, std::min(options.hold_timeout, left()));
+  // A step that waits for another may last; holding others back again does not help.
+  if (absl::IsAborted(held_back) && begin.begin().has_standby()) {
+    return errors::FailedPrecondition(held_back.message());
+  }
+  RETURN_IF_ERROR(held_back);
   RETURN_IF_ERROR(source->HoldState(Within(left()), moving, /*fence=*/true));
   if (begin.begin().has_standby()) {
     ASSIGN_OR_RETURN(const ListStateResponse held, source->ListState(Within(left())));
@@ -362,7 +398,8 @@ absl::StatusOr<StateMoveReport> CopyToStandby(const std::string& address, const 
                                               const std::string& task, const std::string& standby,
                                               const StateMoveOptions& options) {
   RETURN_IF_ERROR(state.CheckSessionsFollow());
-  ASSIGN_OR_RETURN(const VariableGroup all, AllOn(task, state));
+  ASSIGN_OR_RETURN(const VariableGroup all, AllOn(task, standby, state));
+  RETURN_IF_ERROR(CheckDevices(address, task, standby));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tasks> tasks, Tasks::Connect(state.view, options.hold_timeout));
   std::map<size_t, TableMap> maps;
   for (size_t i = 0; i < all.tables.size(); ++i) {

@@ -136,9 +136,10 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
   const bool is_known = !is_new && found->incarnation() == request.incarnation();
   if (!is_known) {
     // Another process: what the earlier one held is gone.
-    FailOver(
-        TaskNameOf(*found), [&](const std::string& standby) { return Serves(standby, now); }, view_.epoch() + 1,
-        &view_);
+    const auto serves = [&](const std::string& standby) { return Serves(standby, now); };
+    if (!FailOver(TaskNameOf(*found), serves, view_.epoch() + 1, &view_).empty()) {
+      view_.set_loss_epoch(view_.epoch() + 1);
+    }
     processes_[TaskNameOf(*found)] = {};
     found->set_address(request.address());
     found->set_incarnation(request.incarnation());
@@ -198,8 +199,11 @@ void MemberTable::Remove(const std::string& task) {
                                 [&](const Member& member) { return TaskNameOf(member) == task; }),
                  members->end());
   processes_.erase(task);
-  FailOver(
-      task, [this](const std::string& standby) { return Find(standby) != nullptr; }, view_.epoch() + 1, &view_);
+  const auto serves = [this](const std::string& standby) {
+    const auto process = processes_.find(standby);
+    return process != processes_.end() && process->second.failures == 0;
+  };
+  if (!FailOver(task, serves, view_.epoch() + 1, &view_).empty()) view_.set_loss_epoch(view_.epoch() + 1);
   ForgetTask(task, view_.epoch() + 1, &view_);
   ForgetSuccessor(task, &view_);
   Changed();
@@ -252,6 +256,11 @@ void MemberTable::Answered(absl::string_view task, absl::Time now, uint64_t inca
   found->second.answered = std::max(found->second.answered, now);
   found->second.failures = 0;
   if (incarnation != 0) found->second.incarnation = incarnation;
+}
+
+void MemberTable::Suspect(absl::string_view task) {
+  const auto found = processes_.find(task);
+  if (found != processes_.end()) found->second.failures = std::max(found->second.failures, 1);
 }
 
 void MemberTable::NotReached(absl::string_view task) {

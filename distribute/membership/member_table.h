@@ -49,6 +49,8 @@ class MemberTable {
 
   // `incarnation` is that of its process; 0: unknown.
   void Answered(absl::string_view task, absl::Time now, uint64_t incarnation = 0);
+  // Another task could not reach the member: one failure more, and it is lost.
+  void Suspect(absl::string_view task);
   // Nothing serves at the member's address.
   void NotReached(absl::string_view task);
   // Ends relations of standbys and tasks that are lost, or have restarted. Returns what happened, in words.

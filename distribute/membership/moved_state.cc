@@ -37,6 +37,7 @@ MovedState::MovedState(const ClusterView& view)
   }
   for (const Successor& entry : view.successor()) {
     successors_[entry.task()] = entry.successor();
+    if (entry.epoch() == view.loss_epoch()) lost_.insert(entry.task());
     epoch_ = std::max(epoch_, entry.epoch());
   }
   for (const Standby& standby : view.standby()) {

@@ -56,6 +56,8 @@ class MovedState {
   bool StandsBy(const std::string& standby, const std::string& task) const;
   // Whether it stands by for a task, or has standbys.
   bool HasStandbyRelation(const std::string& task) const { return related_.contains(task); }
+  // Whether its standby took over from the task in the newest view that has lost one.
+  bool IsLost(const std::string& task) const { return lost_.contains(task); }
   // Of the view that last changed standbys because a task was lost.
   int64_t loss_epoch() const { return loss_epoch_; }
   // Of the view that last changed standbys.
@@ -73,7 +75,8 @@ class MovedState {
   absl::flat_hash_map<StateKey, Home> homes_, moving_;
   absl::flat_hash_map<std::string, std::string> successors_;
   absl::flat_hash_map<std::string, std::vector<Standby>> standbys_;  // by task
-  absl::flat_hash_set<std::string> related_;                         // the tasks and their standbys
+  absl::flat_hash_set<std::string> lost_;
+  absl::flat_hash_set<std::string> related_;  // the tasks and their standbys
   Standby copied_;
   int64_t epoch_ = 0, move_epoch_ = 0, standby_epoch_ = 0, loss_epoch_ = 0;
 };

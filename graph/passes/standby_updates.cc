@@ -35,10 +35,9 @@ bool IsHandle(const Node& node) {
 }
 
 // Computes the same on any task that has the same variables.
-bool IsRepeatable(const Node& node) {
+bool ComputesTheSame(const Node& node) {
   const OpRegistration* const op = node.registration();
-  if (op == nullptr || op->writes_state || op->may_block || node.IsControlFlow()) return false;
-  if (node.IsSend() || node.IsRecv()) return false;
+  if (op == nullptr || op->writes_state || op->may_block || node.IsSend() || node.IsRecv()) return false;
   if (!node.IsStateful()) return true;
   for (const DataType type : node.input_types()) {
     if (CarriesHandle(type)) return true;
@@ -68,6 +67,9 @@ class StandbyCopies {
       : options_(options), sides_(sides), standby_(std::move(standby)), graph_(graph) {}
 
   absl::Status Add() {
+    for (const Node* update : sides_.updates()) {
+      has_own_updates_ = has_own_updates_ || options_.task(*update) == standby_;
+    }
     for (Node* node : graph_->nodes()) {
       const bool is_copy = FindAttr(node->def(), kStandbyForAttr) != nullptr;
       if (is_copy || (!sides_.IsUpdate(*node) && !MovesParts(*node)) || !Keeps(*node)) continue;
@@ -129,8 +131,19 @@ class StandbyCopies {
     if (!sides_.IsAfter(source)) return false;
     // It stands for the updates that it waits for.
     if (edge.is_control() && source.op() == "NoOp" && sides_.IsOutsideOfLoops(source)) return true;
-    if (!Keeps(source)) return false;
-    return sides_.IsUpdate(source) ? IsCopied(source) : IsRepeatable(source);
+    if (Keeps(source) && sides_.IsUpdate(source)) return IsCopied(source);
+    if (Keeps(source) && ComputesTheSame(source)) return true;
+    // A control edge orders the copy by what the other task does; a value could be lost with that after the decision.
+    if (Keeps(source) && !edge.is_control()) {
+      return CannotCopy(*edge.dst,
+                        absl::StrCat("'", source.name(), "' (", source.op(), "), which follows an update on ",
+                                     options_.task(source), ", would have to give the same value there"));
+    }
+    if (sides_.IsValueOfLoop(source)) {
+      return CannotCopy(*edge.dst, absl::StrCat("it is in a loop with '", source.name(), "' (", source.op(), ") on ",
+                                                options_.task(source)));
+    }
+    return false;
   }
 
   absl::StatusOr<Node*> NewNode(const Node& node) {
@@ -146,7 +159,11 @@ class StandbyCopies {
       SetNodeAttr("shared_name", key->name, &def);
     }
     if (ReplicatedKeyOf(node) || ChangesReplicatedState(node)) SetNodeAttr(kStandbyForAttr, options_.task(node), &def);
-    def.set_name(graph_->UniqueName(absl::StrCat(node.name(), "/_standby/", *task.job, "_", *task.task)));
+    const std::string suffix = absl::StrCat("/_standby/", *task.job, "_", *task.task);
+    if (const tensorflow::AttrValue* const frame = FindAttr(def, "frame_name")) {
+      SetNodeAttr("frame_name", absl::StrCat(frame->s(), suffix), &def);  // a loop of its own
+    }
+    def.set_name(graph_->UniqueName(absl::StrCat(node.name(), suffix)));
     def.set_device(there);
     ASSIGN_OR_RETURN(Node* const copy, graph_->AddNode(std::move(def)));
     copy->set_assigned_device(there);
@@ -166,7 +183,19 @@ class StandbyCopies {
       }
     }
     if (MovesParts(original)) Order(graph_->node(original.id()), copy);
+    if (sides_.IsUpdate(original) && has_own_updates_) FollowOn(original, copy);
     return absl::OkStatus();
+  }
+
+  // Updates of the standby's own variables that follow the original follow the copy as well: it may use a value that
+  // they change in place.
+  void FollowOn(const Node& original, Node* copy) {
+    const std::vector<Edge*> out_edges = original.out_edges();
+    for (const Edge* edge : out_edges) {
+      const bool is_order = edge->is_control() && edge->dst->op() == "NoOp";
+      if (copies_.contains(edge->dst) && !is_order) continue;
+      if (is_order || options_.task(*edge->dst) == standby_) graph_->AddControlEdge(copy, edge->dst);
+    }
   }
 
   // Moves of parts have no commit. They come to their end by a change of the map, after which other steps use the
@@ -186,6 +215,7 @@ class StandbyCopies {
   const std::string standby_;
   Graph* const graph_;
   absl::flat_hash_map<std::string, bool> keeps_;  // by task
+  bool has_own_updates_ = false;
   std::vector<Node*> originals_;
   absl::flat_hash_map<const Node*, Node*> copies_;
 };

@@ -127,6 +127,27 @@ TEST_F(StandbyUpdatesTest, AHandleMayPassThroughOtherNodes) {
   EXPECT_THAT(InputsOf(Copy("i")), ElementsAre("v/_standby/ps_1"));
 }
 
+// The copy may use a reference variable of the standby's own, which a later update changes in place.
+TEST_F(StandbyUpdatesTest, UpdatesOfTheStandbyThatFollowTheOriginalFollowTheCopy) {
+  ASSERT_THAT(AddTo(std::string(kUpdate) + "%p:resource = VarHandleOp() @ps:1/CPU:0\n"
+                                           "%later = AssignAddVariableOp(%p, %x, ^%u) @ps:1/CPU:0\n"
+                                           "%all = NoOp(^%u) @worker:0/CPU:0\n"),
+              IsOk());
+  EXPECT_THAT(InputsOf(graph_->FindNode("later")), ElementsAre("^u", "^u/_standby/ps_1", "p", "x"));
+  EXPECT_THAT(InputsOf(graph_->FindNode("all")), ElementsAre("^u", "^u/_standby/ps_1"));
+}
+
+// What the server computes after the decision is lost with it.
+TEST_F(StandbyUpdatesTest, AConditionAfterAnUpdateIsCopied) {
+  ASSERT_THAT(AddTo(std::string(kUpdate) + "%c:bool = Placeholder() @worker:0/CPU:0\n"
+                                           "%one:f32 = Neg(%x, ^%u) @ps:0/CPU:0\n"
+                                           "%s:(f32, f32) = Switch(%one, %c) @ps:0/CPU:0\n"
+                                           "%m:(f32, i32) = Merge(%s, %s:1) {N=2} @ps:0/CPU:0\n"
+                                           "%ua = AssignAddVariableOp(%v, %m) @ps:0/CPU:0\n"),
+              IsOk());
+  EXPECT_THAT(InputsOf(Copy("ua")), ElementsAre("m/_standby/ps_1", "v/_standby/ps_1"));
+}
+
 TEST_F(StandbyUpdatesTest, AVariableThatIsChosenInTheStepCannotBeCopied) {
   EXPECT_THAT(AddTo("%h:resource = Placeholder() @ps:0/CPU:0\n%x:f32 = Placeholder() @worker:0/CPU:0\n"
                     "%u = AssignAddVariableOp(%h, %x) @ps:0/CPU:0\n"),

@@ -47,6 +47,10 @@ class Sides {
   bool IsUpdate(const Node& node) const { return node.id() < is_update_.size() && is_update_[node.id()]; }
   void AddAfter(const Node& node);
   bool IsOutsideOfLoops(const Node& node) const { return flow_.InputFrame(node) == 0; }
+  // Whether its outputs are values of a loop's iterations.
+  bool IsValueOfLoop(const Node& node) const {
+    return node.id() < flow_.frame_of.size() && flow_.OutputFrame(node) != 0;
+  }
   // Whether everything that leaves `node` goes to the other side, or nothing does. In loops: no, for what leaves a loop
   // stands for it.
   bool IsLastBefore(const Node& node) const;

@@ -1,5 +1,6 @@
 #include "tools/variables/standby_keeper.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,8 @@ namespace weir {
 namespace {
 
 constexpr absl::Duration kInterval = absl::Seconds(1), kCallTimeout = absl::Seconds(3);
+// After failures in turn: updates wait during each attempt.
+constexpr absl::Duration kLongestPause = absl::Minutes(1);
 
 }  // namespace
 
@@ -45,19 +48,21 @@ void StandbyKeeper::Run() {
   };
   MembershipClient self(address_);
   std::string logged;
+  absl::Duration pause = kInterval;
   while (!cancellation_.IsCancelled()) {
     const absl::StatusOr<ClusterView> view =
         self.GetView({.deadline = MonotonicNow() + kCallTimeout, .cancellation = &cancellation_});
     absl::Status status = view.status();
     const bool acts = view.ok() && view->registrar() == task_;
     if (acts && !MissingStandbys(*view, options.job, count_).empty()) status = AddStandbys(address_, options);
+    pause = status.ok() ? kInterval : std::min(2 * pause, kLongestPause);
     if (status.ok() || cancellation_.IsCancelled()) {
       logged.clear();
     } else if (std::string(status.message()) != logged) {
       logged = std::string(status.message());
       WEIR_LOG(WARNING) << "some parameter servers have too few standbys: " << status.ToString();
     }
-    SleepUntil(MonotonicNow() + kInterval, &cancellation_).IgnoreError();
+    SleepUntil(MonotonicNow() + pause, &cancellation_).IgnoreError();
   }
 }
 

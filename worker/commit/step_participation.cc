@@ -147,9 +147,6 @@ void StepParticipation::Ask() {
     by_decider = asks_decider_;
   }
   auto question = std::make_shared<Question>();
-  if (options_.has_lost_standby && options_.has_lost_standby()) {
-    return Answered(by_decider, errors::Unavailable("it was removed"), question->response);
-  }
   absl::StatusOr<std::shared_ptr<WorkerInterface>> task =
       options_.peers(by_decider ? options_.decider : options_.coordinator);
   if (!task.ok()) return Answered(by_decider, task.status(), question->response);

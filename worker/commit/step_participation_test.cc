@@ -289,6 +289,7 @@ TEST_F(StepParticipationTest, ARelayAbortsWhatItsLostStandbyDidNotTellIt) {
   EXPECT_EQ(decided_, std::nullopt) << "it may still take over";
   has_lost_standby_ = true;
   later_.back().second();
+  coordinator_->Answer(false, 0, errors::Unavailable("no answer"));
   EXPECT_THAT(decided_, testing::Optional(testing::Not(IsOk())));
   EXPECT_EQ(*outcomes_.IsCommittedElseAbort(kSession, kStep), false);
 }

@@ -187,6 +187,11 @@ bool Registrar::Exchange() {
       *question.request.mutable_view() = published->view;
     }
   }
+  const absl::Time asked = MonotonicNow();  // this process may be suspended before it sees an answer
+  {
+    MutexLock lock(mu_);
+    table_.Answered(options_.membership->task(), asked, options_.task_incarnation);
+  }
   Ask(&questions);
   for (Question& question : questions) {
     const absl::Status status = question.answered.Take();
@@ -194,7 +199,7 @@ bool Registrar::Exchange() {
     MutexLock lock(mu_);
     if (absl::IsUnavailable(status)) table_.NotReached(question.task);
     if (!IsAnswer(status)) continue;
-    table_.Answered(question.task, MonotonicNow(), question.response.incarnation());
+    table_.Answered(question.task, asked, question.response.incarnation());
     if (status.ok() && question.response.has_view()) Reconcile(question.task, question.response.view());
   }
   MutexLock lock(mu_);
@@ -224,7 +229,7 @@ void Registrar::CheckLost(const std::string& task) {
   // The caller's attempt and one of this task are enough.
   {
     MutexLock lock(mu_);
-    table_.NotReached(task);
+    table_.Suspect(task);
   }
   Exchange();
   if (FailOver()) Exchange();
