@@ -1,6 +1,7 @@
 #include "master/master_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
@@ -197,8 +198,9 @@ absl::StatusOr<RunStepResult> MasterSession::RunWhole(const CallOptions& call, c
     const int64_t known_standbys = StandbyEpoch();
     absl::StatusOr<std::shared_ptr<Step>> step = NewStep(bounded, options, graph, options_.tracer);
     const bool may_repeat = known_standbys != 0 && (!step.ok() || UsesStandbys((*step)->graph()));
-    absl::StatusOr<RunStepResult> result = step.ok() ? RunStep(call, **step, may_repeat ? feeds : std::move(feeds))
-                                                     : absl::StatusOr<RunStepResult>(step.status());
+    absl::StatusOr<RunStepResult> result = step.ok()
+                                               ? RunStep(call, **step, may_repeat ? feeds : std::exchange(feeds, {}))
+                                               : absl::StatusOr<RunStepResult>(step.status());
     if (result.ok() || !may_repeat || StandbyEpoch() == 0 || !MayFailOver(result.status(), *options_.tasks.membership))
       return result;
     bounded.deadline = deadline;

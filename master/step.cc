@@ -184,7 +184,7 @@ void Step::Finish(const ClientGraph::Part& part, absl::StatusOr<RunGraphResult> 
     {
       MutexLock lock(mu_);
       part_failed_ = true;
-      failed_tasks_.push_back(part.task);
+      if (part.is_coordinator || part.awaits_decision) failed_tasks_.push_back(part.task);
       fetches_failed_ = fetches_failed_ || !fetch_positions.empty();
     }
     if (!gave_up) Fail(result.status());

@@ -56,8 +56,8 @@ class Step {
   // What is known of the updates of a step that has failed.
   enum class Updates { kUnknown, kAborted, kCommitted };
   Updates updates() const;
-  // The fetches of a step that has failed, if all its parts but that of the lost task have ended well, and that has no
-  // fetches; else nullopt.
+  // The fetches of a step that has failed, if no part with fetches has, and of those with updates that of the lost task
+  // alone; else nullopt.
   std::optional<RunStepResult> TakeResult(const std::string& lost_task);
   // The tasks whose parts have not ended.
   std::vector<std::string> RunningOn();
@@ -104,9 +104,9 @@ class Step {
   std::vector<const ClientGraph::Part*> running_ GUARDED_BY(mu_);
   bool ending_ GUARDED_BY(mu_) = false;  // Fail was called
   bool part_failed_ GUARDED_BY(mu_) = false;
-  bool over_ GUARDED_BY(mu_) = false;    // every part has answered; of a partial run, the newest call
-  std::optional<RunStepResult> result_;  // of a failed Run
-  std::vector<std::string> failed_tasks_ GUARDED_BY(mu_);
+  bool over_ GUARDED_BY(mu_) = false;                      // every part has answered; of a partial run, the newest call
+  std::optional<RunStepResult> result_;                    // of a failed Run
+  std::vector<std::string> failed_tasks_ GUARDED_BY(mu_);  // of those with updates
   bool fetches_failed_ GUARDED_BY(mu_) = false;
   bool lost_one_of_two_ GUARDED_BY(mu_) = false;  // a task that has a standby, or is one
   Updates updates_ GUARDED_BY(mu_) = Updates::kUnknown;

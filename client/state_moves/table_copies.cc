@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "client/ops.h"
 #include "core/op/attr_value.h"
+#include "graph/graph.h"
 
 namespace weir {
 namespace {

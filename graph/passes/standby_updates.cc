@@ -190,8 +190,7 @@ class StandbyCopies {
   // Updates of the standby's own variables that follow the original follow the copy as well: it may use a value that
   // they change in place.
   void FollowOn(const Node& original, Node* copy) {
-    const std::vector<Edge*> out_edges = original.out_edges();
-    for (const Edge* edge : out_edges) {
+    for (const Edge* edge : original.out_edges()) {
       const bool is_order = edge->is_control() && edge->dst->op() == "NoOp";
       if (copies_.contains(edge->dst) && !is_order) continue;
       if (is_order || options_.task(*edge->dst) == standby_) graph_->AddControlEdge(copy, edge->dst);

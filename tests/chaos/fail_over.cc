@@ -35,7 +35,7 @@ class StandbyCluster {
       ASSIGN_OR_RETURN(clients_.emplace_back(),
                        LedgerClient::Start({.target = target, .client = number, .worker = number}));
     }
-    for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(Round());
+    for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(Round(/*kills=*/round % 3 != 2));
     LedgerCount total;
     for (const auto& client : clients_) {
       ASSIGN_OR_RETURN(const LedgerCount count, client->Finish());
@@ -57,12 +57,11 @@ class StandbyCluster {
  private:
   // A server is killed or stopped until the other has taken over from it, or goes on alone; then it returns and stands
   // by. After the first round, one server has the state of both.
-  absl::Status Round() {
+  absl::Status Round(bool kills) {
     RETURN_IF_ERROR(AwaitTrue("servers have no standbys", kPatience, [&] { return NumStandbys() > 0; }));
     RETURN_IF_ERROR(AwaitSteps());
     TakeLongestPause();
     const int server = static_cast<int>(dice_.Below(kServers));
-    const bool kills = dice_.Below(4) != 0;
     kills ? static_cast<void>(cluster_->tasks().Kill("ps", server)) : cluster_->tasks().Pause("ps", server);
     RETURN_IF_ERROR(AwaitSteps());
     (kills ? kills_ : stops_).push_back(TakeLongestPause());
