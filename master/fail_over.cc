@@ -21,7 +21,7 @@ constexpr absl::Duration kHangPatience = absl::Seconds(4);
 constexpr absl::Duration kPause = absl::Milliseconds(20);
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
 
-// Tells the registrar, which checks it.
+// Reports the loss to the registrar, which checks it.
 void ReportLoss(const ClusterView& view, const std::string& task, absl::Time deadline) {
   const Member* const registrar = FindMember(view, view.registrar());
   if (registrar == nullptr) return;

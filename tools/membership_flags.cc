@@ -50,8 +50,7 @@ CommandDocs RebalanceDocs() {
               "Moves variables between the tasks of a job while sessions run, so that each has an even share: after "
               "tasks have joined, for example. Variables that one op uses together, such as a weight and its momentum, "
               "move together. Steps that use them wait for some milliseconds; none fails. Prints a line for each move. "
-              "weir "
-              "server --rebalance-every does the same when the measured load stays uneven.",
+              "weir server --rebalance-every does the same when the measured load stays uneven.",
           .examples = {{"weir rebalance grpc://127.0.0.1:2222", "Evens the bytes of variables on job ps"},
                        {"weir rebalance --by traffic --dry-run grpc://127.0.0.1:2222",
                         "Shows what would move to even the bytes that steps use"}},

@@ -25,9 +25,8 @@ struct StateMoveReport {
 };
 
 // Moves a group of variables to another task, values included; no step fails because of it:
-// 1. The registrar publishes the move (MoveState), and all tasks hear of it (HoldState): masters hold back steps that
-// use
-//    these variables, and wait for those that run.
+// 1. The registrar publishes the move (MoveState) to all tasks (HoldState): masters hold back steps that use these
+//    variables, and wait for those that run.
 // 2. The task that has them rejects steps of masters that did not answer.
 // 3. A graph copies the values.
 // 4. The registrar tells all tasks the new home. Held steps run there; the old values are deleted.

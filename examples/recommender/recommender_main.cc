@@ -1,9 +1,8 @@
 // Learns from ratings with embeddings that grow as users and items arrive.
 // recommender                                    in this process
-// recommender --demo --weir weir                 starts 3 ps that stand by for each other and 2 workers. Rows move to
-// the
-//                                                third ps, one ps is killed, and rows leave the third again: the model
-//                                                is the same as that of an undisturbed run
+// recommender --demo --weir weir                 starts 3 ps that stand by for each other, and 2 workers. Rows move
+//                                                to the third ps, one ps is killed, and rows leave the third again: the
+//                                                model is the same as that of an undisturbed run
 // recommender --demo --no-standbys --weir weir   starts 2 ps and 2 workers, and kills one ps: its rows come from a
 //                                                checkpoint. With --grow, a third ps gets a share of the rows
 // recommender --target grpc://…                  on a cluster with jobs ps and worker

@@ -45,11 +45,10 @@ struct StepCommitOptions {
 // - Updates receive their inputs from other tasks before the decision, and wait for updates on other tasks only if they
 //   use their values (update_order.h).
 // - The coordinator is the task with most updates, so that the decision is lost only with updated state.
-// - If tasks with updates have standbys (standby_updates.h), the loss of one task loses no state, and must not leave
-// the
-//   decision open. The standby of the task with most updates decides then, and that task alone hears it from the
-//   standby: it relays the decision (_CommitRelay) to the others. So a decision that any of them has heard is known to
-//   both, and the one that remains answers for it.
+// - If tasks with updates have standbys (standby_updates.h), losing one task loses no state, and must not leave the
+//   decision open. The standby of the task with most updates then decides, and only that task hears the decision from
+//   it: it relays the decision (_CommitRelay) to the others. So both know any decision that another task has heard, and
+//   the one that remains answers for it.
 // - A loop with an update waits as a whole.
 // - Returns the coordinator's task; empty if the graph needs no commit or cannot have one, because ops that may block
 //   stand on both sides of the decision and may wait for each other.

@@ -15,7 +15,8 @@
 namespace weir {
 namespace {
 
-constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+// Of a registrar that may be stopping as well: service managers wait for about ten seconds in all.
+constexpr absl::Duration kCallTimeout = absl::Seconds(4);
 // Another move may be in progress, or a task may have just left.
 constexpr absl::Duration kRetryPause = absl::Seconds(1);
 constexpr int kAttempts = 30;
