@@ -137,9 +137,7 @@ absl::StatusOr<Member> MemberTable::Join(const JoinRequest& request, absl::Time 
   if (!is_known) {
     // Another process: what the earlier one held is gone.
     const auto serves = [&](const std::string& standby) { return Serves(standby, now); };
-    if (!FailOver(TaskNameOf(*found), serves, view_.epoch() + 1, &view_).empty()) {
-      view_.set_loss_epoch(view_.epoch() + 1);
-    }
+    FailOver(TaskNameOf(*found), serves, view_.epoch() + 1, &view_);
     processes_[TaskNameOf(*found)] = {};
     found->set_address(request.address());
     found->set_incarnation(request.incarnation());
@@ -203,7 +201,7 @@ void MemberTable::Remove(const std::string& task) {
     const auto process = processes_.find(standby);
     return process != processes_.end() && process->second.failures == 0;
   };
-  if (!FailOver(task, serves, view_.epoch() + 1, &view_).empty()) view_.set_loss_epoch(view_.epoch() + 1);
+  FailOver(task, serves, view_.epoch() + 1, &view_);
   ForgetTask(task, view_.epoch() + 1, &view_);
   ForgetSuccessor(task, &view_);
   Changed();

@@ -83,6 +83,7 @@ std::string FailOver(const std::string& task, const std::function<bool(const std
       epoch, view);
   if (successor.empty()) return successor;
   TakeOver(task, successor, epoch, view);
+  view->set_loss_epoch(epoch);
   return successor;
 }
 
