@@ -30,21 +30,10 @@ constexpr absl::Duration kReadTimeout = absl::Seconds(10);
 
 CallOptions Within(absl::Duration timeout) { return {.deadline = MonotonicNow() + timeout}; }
 
-// A variable on one task.
-struct Place {
-  std::string device, container;
-};
-
-absl::StatusOr<Place> PlaceOn(const StateKey& key, const std::string& task) {
+absl::StatusOr<StatePlace> PlaceOn(const StateKey& key, const std::string& task) {
   ASSIGN_OR_RETURN(const DeviceName origin, DeviceName::ParseFull(key.device));
   ASSIGN_OR_RETURN(const DeviceName wanted, DeviceName::Parse(task));
-  const bool is_origin = origin.SameTask(wanted);
-  return Place{origin.OverriddenBy(wanted).ToString(), is_origin ? key.container : ContainerAway(key)};
-}
-
-std::string TaskOfDevice(const std::string& device) {
-  const absl::StatusOr<DeviceName> name = DeviceName::ParseFull(device);
-  return name.ok() ? name->TaskName() : "";
+  return StatePlace{origin.OverriddenBy(wanted).ToString(), ContainerOn(key, wanted.TaskName())};
 }
 
 // It needs these tasks alone: others may be down.
@@ -64,8 +53,7 @@ absl::Status ReadMap(const std::string& address, const HeldTable& table, TableMa
   const auto parts = ops::EmbeddingMapRead(scope.WithDevice(map->place.device), handle);
   RETURN_IF_ERROR(scope.status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::Connect(absl::StrCat("grpc://", address), scope,
-                                    MovingSession(kReadTimeout, {TaskOfDevice(map->place.device)})));
+                   Session::Connect(absl::StrCat("grpc://", address), scope, MovingSession(kReadTimeout, {map->task})));
   ASSIGN_OR_RETURN(const std::vector<Tensor> read, session->Run({parts.tasks, parts.epoch}));
   map->epoch = read[1].scalar<int64_t>();
   if (table.node().op() == "EmbeddingMap") return absl::OkStatus();
@@ -95,7 +83,7 @@ class Copier {
     }
     RETURN_IF_ERROR(copier->scope_.status());
     std::set<std::string> ends = {group.task, task};
-    for (const auto& [table, map] : maps) ends.insert(TaskOfDevice(map.place.device));
+    for (const auto& [table, map] : maps) ends.insert(map.task);
     const SessionOptions options = MovingSession(max_pause, ends);
     ASSIGN_OR_RETURN(copier->session_, Session::Connect(absl::StrCat("grpc://", address), copier->scope_, options));
     // Registers the graphs, which takes most of the time.
@@ -144,13 +132,13 @@ class Copier {
 
   absl::Status Add(const StateUse& use, const std::string& from_task, const std::string& to_task) {
     const StateKey key = ToStateKey(use.state());
-    ASSIGN_OR_RETURN(const Place from, PlaceOn(key, from_task));
-    ASSIGN_OR_RETURN(const Place to, PlaceOn(key, to_task));
+    ASSIGN_OR_RETURN(const StatePlace from, PlaceOn(key, from_task));
+    ASSIGN_OR_RETURN(const StatePlace to, PlaceOn(key, to_task));
     ASSIGN_OR_RETURN(const PartialTensorShape shape, PartialTensorShape::FromProto(use.shape()));
     const Scope source = scope_.WithDevice(from.device), target = scope_.WithDevice(to.device);
     const auto dtype = static_cast<DataType>(use.dtype());
     if (use.op() == "VarHandleOp") {
-      const auto variable = [&](const Scope& scope, const Place& place) {
+      const auto variable = [&](const Scope& scope, const StatePlace& place) {
         return ops::VarHandleOp(scope, dtype, shape, {.container = place.container, .shared_name = key.name});
       };
       const Output handle = variable(source, from);
@@ -160,7 +148,7 @@ class Copier {
       copies_.push_back(ops::AssignVariableOp(target, variable(target, to), value));
       return absl::OkStatus();
     }
-    const auto variable = [&](const Scope& scope, const Place& place) {
+    const auto variable = [&](const Scope& scope, const StatePlace& place) {
       return ops::VariableV2(scope, shape, dtype, {.container = place.container, .shared_name = key.name});
     };
     const Output ref = variable(source, from);
@@ -174,10 +162,9 @@ class Copier {
   absl::Status AddTable(const HeldTable& table, const std::string& from_task, const std::string& to_task,
                         const TableMap* map) {
     const StateKey key = ToStateKey(table.state());
-    ASSIGN_OR_RETURN(const Place from, PlaceOn(key, from_task));
-    ASSIGN_OR_RETURN(const Place to, PlaceOn(key, to_task));
-    ASSIGN_OR_RETURN(const TableCopy copy,
-                     AddTableCopy(scope_, table, {from.device, from.container}, {to.device, to.container}, map));
+    ASSIGN_OR_RETURN(const StatePlace from, PlaceOn(key, from_task));
+    ASSIGN_OR_RETURN(const StatePlace to, PlaceOn(key, to_task));
+    ASSIGN_OR_RETURN(const TableCopy copy, AddTableCopy(scope_, table, from, to, map));
     flags_.push_back(copy.has_value);
     transfers_.push_back(copy.transfer);
     copies_.push_back(copy.copy);
@@ -291,9 +278,8 @@ absl::StatusOr<TableMap> FindMap(const std::string& address, const HeldTable& ta
   for (const auto& [task, tables] : state.tables) {
     for (const HeldTable& candidate : tables) {
       if (candidate.state().name() != name || candidate.state().container() != table.state().container()) continue;
-      TableMap map{.table = candidate};
-      ASSIGN_OR_RETURN(const Place place, PlaceOn(ToStateKey(candidate.state()), task));
-      map.place = {place.device, place.container};
+      TableMap map{.table = candidate, .task = task};
+      ASSIGN_OR_RETURN(map.place, PlaceOn(ToStateKey(candidate.state()), task));
       RETURN_IF_ERROR(ReadMap(address, table, &map));
       return map;
     }

@@ -63,7 +63,7 @@ TableCopy CopyLookup(const Scope& source, const Scope& target, const HeldTable& 
 
 }  // namespace
 
-Output TableHandle(const Scope& scope, const HeldTable& table, const TablePlace& place) {
+Output TableHandle(const Scope& scope, const HeldTable& table, const StatePlace& place) {
   tensorflow::NodeDef def;
   def.set_op(table.node().op());
   for (const auto& [name, attr] : table.node().attr()) {
@@ -82,8 +82,8 @@ std::string MapOf(const HeldTable& table) {
   return absl::StrCat(absl::StripSuffix(table.state().name(), kTableSuffix), kMapSuffix);
 }
 
-absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const TablePlace& from,
-                                       const TablePlace& to, const TableMap* map) {
+absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const StatePlace& from,
+                                       const StatePlace& to, const TableMap* map) {
   const std::string& op = table.node().op();
   const bool is_lookup = op == "HashTableV2" || op == "MutableHashTableV2" || op == "MutableHashTableOfTensorsV2";
   if (!is_lookup && op != "EmbeddingTable" && op != "EmbeddingMap") {

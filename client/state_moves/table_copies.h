@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// Where a task keeps a table.
-struct TablePlace {
+// Where a task keeps a variable or table.
+struct StatePlace {
   std::string device, container;
 };
 
@@ -24,18 +24,19 @@ struct TableCopy {
 // A map of an embedding's parts, on the task that has it.
 struct TableMap {
   HeldTable table;
-  TablePlace place;
+  std::string task;
+  StatePlace place;
   int self = 0;       // the owner that the source of the copy is, by this map
   int64_t epoch = 0;  // when it was read; a map that has another one by then has no value to copy
 };
 
 // Adds nodes for tables of keys and values, embedding tables and their maps. `map` is the map itself or, of an
 // embedding table in parts, its map; null for others. UNIMPLEMENTED, naming it, for other tables.
-absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const TablePlace& from,
-                                       const TablePlace& to, const TableMap* map);
+absl::StatusOr<TableCopy> AddTableCopy(const Scope& scope, const HeldTable& table, const StatePlace& from,
+                                       const StatePlace& to, const TableMap* map);
 
 // The handle of a table on a task.
-Output TableHandle(const Scope& scope, const HeldTable& table, const TablePlace& place);
+Output TableHandle(const Scope& scope, const HeldTable& table, const StatePlace& place);
 
 // The name of the map of an embedding table in parts, or of a map itself; empty for other tables.
 std::string MapOf(const HeldTable& table);
