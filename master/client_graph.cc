@@ -220,7 +220,8 @@ absl::Status ClientGraph::AddStandbys(const MovedState& state, const SessionTask
                                         "session's device_filters exclude it");
     }
   }
-  if (state.empty()) return absl::OkStatus();
+  const auto has_standbys = [](const auto& of_task) { return !of_task.second.empty(); };
+  if (std::none_of(standbys_.begin(), standbys_.end(), has_standbys)) return absl::OkStatus();
   return AddStandbyUpdates(
       {.task = TaskOfNode, .standbys_of = [&](const std::string& task) { return StandbysOf(state, task); }}, graph);
 }
