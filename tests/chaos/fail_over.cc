@@ -78,17 +78,10 @@ class StandbyCluster {
     return view.ok() ? view->standby_size() : 0;
   }
   absl::Status AwaitSteps() const {
-    for (const auto& client : clients_) {
-      RETURN_IF_ERROR(AwaitTrue("a client makes no steps", kPatience,
-                                [&client, end = client->steps() + kSteps] { return client->steps() >= end; }));
-    }
+    for (const auto& client : clients_) RETURN_IF_ERROR(chaos::AwaitSteps(*client, kSteps, kPatience));
     return absl::OkStatus();
   }
-  absl::Duration TakeLongestPause() {
-    absl::Duration longest;
-    for (const auto& client : clients_) longest = std::max(longest, client->TakeLongestPause());
-    return longest;
-  }
+  absl::Duration TakeLongestPause() { return chaos::TakeLongestPause(clients_); }
 
   const Settings& settings_;
   Dice dice_;

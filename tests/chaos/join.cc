@@ -160,15 +160,8 @@ class ElasticCluster {
     for (const auto& client : lasting_) RETURN_IF_ERROR(AwaitSteps(*client));
     return absl::OkStatus();
   }
-  static absl::Status AwaitSteps(const LedgerClient& client) {
-    return AwaitTrue("a client makes no steps", kPatience,
-                     [&client, end = client.steps() + kSteps] { return client.steps() >= end; });
-  }
-  absl::Duration TakeLongestPause() {
-    absl::Duration longest;
-    for (const auto& client : lasting_) longest = std::max(longest, client->TakeLongestPause());
-    return longest;
-  }
+  static absl::Status AwaitSteps(const LedgerClient& client) { return chaos::AwaitSteps(client, kSteps, kPatience); }
+  absl::Duration TakeLongestPause() { return chaos::TakeLongestPause(lasting_); }
 
   const Settings& settings_;
   Dice dice_;

@@ -10,6 +10,7 @@
 #include "client/ops.h"
 #include "client/variables.h"
 #include "core/clock.h"
+#include "tests/chaos/await.h"
 #include "tests/chaos/report.h"
 
 namespace weir::chaos {
@@ -167,6 +168,17 @@ absl::StatusOr<LedgerCount> LedgerClient::Finish() {
       add(count.late, "happened after it had been read as absent", id);
   }
   return count;
+}
+
+absl::Status AwaitSteps(const LedgerClient& client, int64_t steps, absl::Duration patience) {
+  return AwaitTrue("a client makes no steps", patience,
+                   [&client, end = client.steps() + steps] { return client.steps() >= end; });
+}
+
+absl::Duration TakeLongestPause(const std::vector<std::unique_ptr<LedgerClient>>& clients) {
+  absl::Duration longest;
+  for (const auto& client : clients) longest = std::max(longest, client->TakeLongestPause());
+  return longest;
 }
 
 }  // namespace weir::chaos

@@ -79,4 +79,9 @@ class LedgerClient {
   std::thread thread_;
 };
 
+// Returns once the client has made so many more steps; an error after `patience`.
+absl::Status AwaitSteps(const LedgerClient& client, int64_t steps, absl::Duration patience);
+// The longest of the clients' TakeLongestPause.
+absl::Duration TakeLongestPause(const std::vector<std::unique_ptr<LedgerClient>>& clients);
+
 }  // namespace weir::chaos
